@@ -70,8 +70,8 @@ impl PackageArchive {
         Ok(files)
     }
 
-    /// Writes all files to a new directory, and hashes them meanwhile. A native plugin may need
-    /// all files of its package.
+    /// Writes all files to a new directory, and hashes them at the same time. A native plugin may
+    /// need all files of its package.
     pub(crate) fn unpack(
         &mut self,
         target: &Path,
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn archive_with_repeated_names_is_rejected() {
+    fn archive_with_duplicate_names_is_rejected() {
         for (one, two) in [("a.txt", "A.TXT"), ("a", "a/b"), ("A/b", "a")] {
             let problem = open(&[(one, b""), (two, b"")]).map(drop).unwrap_err();
             assert!(problem.to_lowercase().contains(&one.to_lowercase()[..1]), "{problem}");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn size_of_packages_is_limited() {
+    fn package_size_is_limited() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("package.zip");
         let with_stated_size = |size: u32| {

@@ -1,7 +1,7 @@
 //! The catalogue of the plugins that are embedded in the binary.
 //!
 //! This module performs no I/O: the caller passes the bytes and the digest that was computed at
-//! build time, so nothing is hashed at run time.
+//! build time, so no hash is computed at run time.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::hash::{PackageHash, Sha256Digest};
 pub struct EmbeddedPlugin {
     /// The provider that the plugin implements.
     pub address: ProviderAddress,
-    /// The version of the provider with whose schema the plugin is compatible.
+    /// The version of the provider whose schema the plugin is compatible with.
     pub version: Version,
     pub bytes: &'static [u8],
     /// The digest of `bytes`, computed at build time.
@@ -64,8 +64,8 @@ impl Catalogue {
         self.plugins.iter().filter(move |plugin| plugin.address == *address).map(|plugin| &plugin.version)
     }
 
-    /// Returns the provider with the most similar name in the same namespace, if the names may differ
-    /// by a typo. Returns `None` for an embedded provider.
+    /// Returns the provider with the most similar name in the same namespace, if the difference
+    /// could be a typo. Returns `None` for an embedded provider.
     pub fn similar(&self, address: &ProviderAddress) -> Option<&ProviderAddress> {
         let same_namespace = |known: &&ProviderAddress| {
             (known.hostname(), known.namespace()) == (address.hostname(), address.namespace())

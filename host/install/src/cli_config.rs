@@ -170,7 +170,7 @@ impl CliConfig {
     /// warning is returned. A directory that does not exist is ignored.
     ///
     /// # Errors
-    /// If a file cannot be read or is invalid, with the position.
+    /// Returns an error, with the position, if a file cannot be read or is invalid.
     pub fn load(
         main_file: Option<&Path>,
         directory: Option<&Path>,
@@ -200,7 +200,7 @@ impl CliConfig {
     /// Parses one file. The path is used in messages.
     ///
     /// # Errors
-    /// If the file is invalid, with the position.
+    /// Returns an error, with the position, if the file is invalid.
     pub fn parse(
         text: &str,
         path: &Path,
@@ -268,7 +268,7 @@ pub enum CliConfigError {
     #[error("{position}: {message}")]
     Invalid {
         position: FilePosition,
-        /// The problem, and how to solve it.
+        /// The problem and its solution.
         message: String,
     },
     /// Two files have a `provider_installation` block.

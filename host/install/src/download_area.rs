@@ -1,8 +1,8 @@
-//! The directory of downloads of one `init`: `.downloads` next to the installed packages.
+//! The download directory of one `init`: `.downloads` next to the installed packages.
 //!
 //! A file that is being downloaded is named after its digest, so that a later `init` can resume it
 //! after an interruption. Every `init` that uses the directory holds a shared lock on it, and the
-//! last one removes it.
+//! last `init` removes the directory.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +22,7 @@ const LOCK_NAME: &str = "lock";
 pub struct DownloadArea {
     directory: PathBuf,
     lock: File,
-    /// The directories above that did not exist, the innermost first.
+    /// The parent directories that did not exist, the innermost first.
     created: Vec<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ impl DownloadArea {
     /// Opens the area in a directory of packages, which is created if necessary.
     ///
     /// # Errors
-    /// If the directory cannot be created or is a symbolic link.
+    /// Returns an error if the directory cannot be created or is a symbolic link.
     pub fn open(packages: &Path) -> io::Result<Self> {
         let directory = packages.join(DIRECTORY_NAME);
         let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
@@ -64,7 +64,7 @@ impl DownloadArea {
     /// Returns the file of a download. Only a download with a known digest can be resumed.
     ///
     /// # Errors
-    /// If no temporary name can be chosen.
+    /// Returns an error if no temporary name can be chosen.
     pub fn file(&self, expected: Option<Sha256Digest>, extension: &str) -> io::Result<PathBuf> {
         match expected {
             Some(digest) => Ok(self.directory.join(format!("{digest}.{extension}"))),
@@ -75,7 +75,7 @@ impl DownloadArea {
     /// Returns the path of a new directory into which a download is unpacked.
     ///
     /// # Errors
-    /// If no temporary name can be chosen.
+    /// Returns an error if no temporary name can be chosen.
     pub fn unpacked(&self) -> io::Result<PathBuf> {
         temporary_path(&self.directory.join("unpacked"))
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_downloads_remain() {
+    fn incomplete_downloads_are_kept() {
         let root = tempfile::tempdir().unwrap();
         let area = DownloadArea::open(root.path()).unwrap();
         let file = area.file(Some(Sha256Digest::hash(b"x")), "zip").unwrap();

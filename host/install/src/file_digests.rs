@@ -3,10 +3,10 @@
 //! Hashing a native plugin of half a gigabyte takes seconds in each run, although such a file
 //! rarely changes. A file is considered unchanged if its device, inode, size, modification time and
 //! inode change time are the same. Programs cannot set the inode change time, which changes when a
-//! program writes to the file, replaces it or resets its modification time, unless the machine's
-//! clock is changed as well. The digest of a file that changed just before it was hashed is not
-//! cached, since it could change again within one tick of the file system's clock. The digests of
-//! files that this process writes are computed meanwhile, and are cached once a tick has passed.
+//! program writes to the file, replaces it or resets its modification time, unless they also change
+//! the machine's clock. The digest of a file that changed just before it was hashed is not cached,
+//! since it could change again within one tick of the file system's clock. The digests of files
+//! that this process writes are computed during writing, and are cached after one tick.
 //!
 //! The digests are stored in one entry of an authenticated cache (see `wardian-cache`), as lines
 //! of `DEVICE INODE SIZE MTIME CTIME SHA256`. Without a cache, every file is hashed each time.
@@ -30,14 +30,14 @@ const ENTRY: &str = "files.digests";
 const MIN_CACHED_SIZE: u64 = 1 << 20;
 /// The maximum number of cached digests.
 const MAX_ENTRIES: usize = 1000;
-/// Minimum time since the last change of a file whose digest is cached. It exceeds the resolution
-/// of every file system's times.
+/// Minimum time since the last change of a file whose digest is cached. The interval exceeds the
+/// timestamp resolution of every file system.
 const MIN_AGE: Duration = Duration::from_secs(3);
-/// The minimum on local file systems whose times come from the kernel's clock. The clock's longest
-/// tick is 10 ms.
+/// The minimum time on local file systems whose timestamps come from the kernel's clock, which has
+/// a tick of at most 10 ms.
 const MIN_AGE_WITH_FINE_TIMES: Duration = Duration::from_millis(25);
 
-/// Computes the digests of files, and caches those of large files.
+/// Computes the digests of files, and caches the digests of large files.
 #[derive(Default)]
 pub struct FileDigests {
     cache: Option<DigestCache>,
@@ -69,11 +69,11 @@ struct FileIdentity {
 
 impl FileDigests {
     /// Caches digests in a directory. `key` is the directory of the key that authenticates them. It
-    /// must not be `directory`, nor contain it, nor be in it.
+    /// must not be `directory`, an ancestor of it, or a directory in it.
     ///
     /// # Errors
-    /// If other users can write to one of the directories or read the key, or if a directory
-    /// cannot be used.
+    /// Returns an error if other users can write to one of the directories or read the key, or if a
+    /// directory cannot be used.
     pub fn with_cache(directory: &Path, key: &Path) -> Result<Self, CacheError> {
         let cache = Cache::open(directory, key, FORMAT)?;
         let known = cache.get(ENTRY).map(|bytes| parse(&bytes)).unwrap_or_default();
@@ -83,7 +83,7 @@ impl FileDigests {
     /// Returns the digest of a file.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn digest(&self, path: &Path) -> io::Result<Sha256Digest> {
         let file = open_regular(path)?;
         let metadata = file.metadata()?;
@@ -113,9 +113,9 @@ impl FileDigests {
         }
     }
 
-    /// Caches the digests of the files that this process has written and that nobody has changed
-    /// since, after waiting for the next tick of their times' clock if necessary. On file systems
-    /// with coarse times, nothing is cached.
+    /// Caches the digests of the files that this process has written and that have not changed
+    /// since. If necessary, waits for the next tick of the clock that sets their timestamps. On
+    /// file systems with coarse timestamps, nothing is cached.
     pub fn save_written(&self) {
         let Some(cache) = &self.cache else { return };
         let mut written = std::mem::take(&mut *cache.written.lock().unwrap_or_else(PoisonError::into_inner));
@@ -193,8 +193,8 @@ impl FileIdentity {
 
 const NANOSECONDS_PER_MILLISECOND: i128 = 1_000_000;
 
-/// Returns whether this machine's clock determines the times of a file, which is not so on network
-/// file systems.
+/// Returns whether this machine's clock sets the timestamps of a file. On network file systems, the
+/// server's clock sets them.
 #[cfg(target_os = "linux")]
 fn has_local_times(file: &File) -> bool {
     /// The magic numbers of bcachefs, btrfs, ext4, F2FS, overlayfs, tmpfs, XFS and ZFS, in the
@@ -249,7 +249,7 @@ mod tests {
         file: PathBuf,
     }
 
-    /// Creates a file whose times are some time in the past.
+    /// Creates a file whose timestamps are in the past.
     fn fixture() -> Fixture {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("plugin");
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn minimum_age_depends_on_the_resolution_of_times() {
+    fn minimum_age_depends_on_timestamp_resolution() {
         let fixture = fixture();
         let file = File::open(&fixture.file).unwrap();
         let identity = |changed| FileIdentity { device: 1, inode: 2, size: 3, modified: 0, changed };

@@ -2,15 +2,15 @@
 //!
 //! | scheme | content |
 //! |---|---|
-//! | `h1:` | a package's contents: for every file the line `HEX  PATH\n` (sha256, two spaces, `/` in paths), lines in byte order of their paths; then base64 of sha256 of those lines |
-//! | `zh:` | a package's file itself, a zip file or a component: hex of its sha256 |
+//! | `h1:` | a package's contents: for every file the line `HEX  PATH\n` (sha256, two spaces, `/` in paths), the lines sorted by the bytes of their paths; then the base64-encoded sha256 of these lines |
+//! | `zh:` | the package file itself, which is a zip file or a component: its sha256 in hexadecimal |
 //!
 //! Hashes of other schemes are preserved, but never match a computed hash.
 //!
 //! A component's hash is the `h1:` hash of a directory that contains one file,
-//! `terraform-provider-TYPE_vVERSION.wasm`; see [`component_file_name`]. So an embedded plugin, a
-//! bare `.wasm` file in a mirror and a package directory or archive that contains only this file
-//! all have the same hash, and Terraform can read the entry.
+//! `terraform-provider-TYPE_vVERSION.wasm`; see [`component_file_name`]. Therefore, an embedded
+//! plugin, a bare `.wasm` file in a mirror and a package directory or archive that contains only
+//! this file all have the same hash, and Terraform can read the entry.
 //!
 //! This module reads only the given files and directories, and writes nothing. Invariant: a
 //! [`PackageHash`] can be quoted in HCL without escapes.
@@ -35,7 +35,7 @@ impl PackageHash {
     /// Parses a recorded hash of any scheme.
     ///
     /// # Errors
-    /// If the text has no scheme, or contains a character that is invalid in hashes.
+    /// Returns an error if the text has no scheme, or contains a character that is invalid in hashes.
     pub fn parse(text: &str) -> Result<Self, HashSyntaxError> {
         let allowed = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
         let has_scheme = text.split_once(':').is_some_and(|(scheme, _)| !scheme.is_empty());
@@ -107,7 +107,7 @@ impl PackageFiles {
     /// Adds a file by its path below the package's root, with `/` separators.
     ///
     /// # Errors
-    /// If the path contains a line break, which would make the hash ambiguous.
+    /// Returns an error if the path contains a line break, which would make the hash ambiguous.
     pub fn add(&mut self, path: &str, digest: Sha256Digest) -> Result<(), UnhashablePath> {
         if path.contains('\n') {
             return Err(UnhashablePath);
@@ -140,13 +140,13 @@ impl PackageFiles {
         Ok(())
     }
 
-    /// Hashes the files below a directory. Files listed in `OMITTED_FILES_NAME` are included; a
-    /// wrong digest in that list results in a wrong hash. A file whose digest is already known is
-    /// not read again.
+    /// Hashes the files below a directory. The files listed in `OMITTED_FILES_NAME` are included in
+    /// the hash; a wrong digest in that list results in a wrong hash. A file whose digest is
+    /// already known is not read again.
     ///
     /// # Errors
-    /// If an entry cannot be read, is neither a file nor a directory, or has a name that cannot
-    /// be hashed.
+    /// Returns an error if an entry cannot be read, is neither a file nor a directory, or has a
+    /// name that cannot be hashed.
     pub fn from_directory(
         root: &Path,
         known: Option<(&str, Sha256Digest)>,

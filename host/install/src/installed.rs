@@ -2,16 +2,16 @@
 //!
 //! | selected package | under `DATA/providers/HOST/NS/TYPE/VERSION/` |
 //! |---|---|
-//! | embedded | an empty directory `PLATFORM`, for which other programs check, unless it exists |
+//! | embedded | `PLATFORM`, an empty directory for programs that check whether it exists; an existing directory is not changed |
 //! | unpacked directory | `PLATFORM`, a symbolic link to it, or a copy if links are not supported |
 //! | downloaded zip file with a native plugin | `PLATFORM/`, which was unpacked and hashed after the download |
 //! | zip file | `PLATFORM/`: the component with a list of the other files, or all files of a native plugin |
-//! | downloaded zip file with a component | `wasip2_wasm/.wardian-package.zip`, a copy, since a signed list of checksums may be all that the lock file records |
+//! | downloaded zip file with a component | `wasip2_wasm/.wardian-package.zip`, a copy, since the lock file may contain only the checksums of a signed list |
 //! | bare component | `wasip2_wasm/terraform-provider-TYPE_vVERSION.wasm`, a copy |
 //! | bare program | `PLATFORM/terraform-provider-TYPE_vVERSION`, a copy |
 //!
-//! Components have the platform `wasip2_wasm` (in earlier versions `wasm32_wasip2`), so this tree can
-//! be the same as the one that Terraform uses for native packages.
+//! Components have the platform `wasip2_wasm` (in earlier versions `wasm32_wasip2`), so Terraform
+//! can use the same tree for native packages.
 //!
 //! With a plugin cache, a downloaded package is installed in the cache, and `PLATFORM` is a symbolic
 //! link to its directory there, or a copy.
@@ -23,11 +23,11 @@
 //! This module writes only below the data directory. There, only `PLATFORM` may be a symbolic link,
 //! and such a link is replaced, never followed.
 //!
-//! Invariant: every resolved file, except overrides, has a hash that the lock file records for its
-//! version. Files are hashed in each run, or identified as files that were hashed before (see
-//! [`crate::file_digests`]), so a change after `init` is detected. An embedded plugin is accepted
-//! in its locked version even if the lock file does not contain its hash, and its acceptance is
-//! reported; see [`Trust`](crate::package::Trust).
+//! Invariant: for every resolved file, except for development overrides, the lock file contains the
+//! file's hash under its version. Files are hashed in each run, or identified as files that were
+//! hashed before (see [`crate::file_digests`]), so a change after `init` is detected. An embedded
+//! plugin of the locked version is accepted even if the lock file does not contain its hash, and
+//! the acceptance is reported; see [`Trust`](crate::package::Trust).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,15 +52,15 @@ use crate::requirements::Requirements;
 use crate::selected_plugin::SelectedPlugin;
 use crate::sources::Sources;
 
-/// Maximum number of attempts to replace a directory that other processes replace, too.
+/// Maximum number of attempts to replace a directory that other processes replace at the same time.
 #[cfg(target_os = "linux")]
 const MAX_REPLACEMENTS: usize = 16;
 
 /// Installs a selected package in the data directory, where later commands find it.
 ///
 /// # Errors
-/// If the data directory or the plugin cache cannot be written to, or the package has become
-/// unreadable since it was selected.
+/// Returns an error if the data directory or the plugin cache cannot be written to, or the package
+/// has become unreadable since it was selected.
 pub fn install(
     selected: &SelectedPlugin,
     data_directory: &Path,
@@ -164,15 +164,15 @@ fn place(target: &Path, create: impl FnOnce(&Path) -> io::Result<()>) -> io::Res
     let staged = temporary_path(target)?;
     let placed = create(&staged).and_then(|()| replace(&staged, target));
     if placed.is_err() {
-        // The staged file may not exist, and the first error is returned, so an error of this
+        // The staged file may not exist, and the first error is returned, so an error during this
         // removal is ignored.
         let _ = remove(&staged);
     }
     placed
 }
 
-/// Moves a staged directory or symbolic link to its target. Another process that uses the previous
-/// target finds either this one or the new one.
+/// Moves a staged directory or symbolic link to its target. Another process that uses the target
+/// finds either the previous or the new version.
 #[cfg(target_os = "linux")]
 fn replace(staged: &Path, target: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -325,7 +325,7 @@ pub enum ResolveError {
         version: Version,
         error: Box<PackageError>,
     },
-    /// The path of a development override does not contain a plugin.
+    /// The path of a development override does not point to a plugin.
     #[error("the development override of {} cannot be used: {error}", address.for_display())]
     Override { address: ProviderAddress, error: Box<PackageError> },
 }
@@ -495,8 +495,8 @@ fn link(_package: &Path, _target: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Moves the directory of an unpacked download. Another file system may be mounted between it and
-/// the target.
+/// Moves the directory of an unpacked download. The directory and the target may be on different
+/// file systems.
 fn move_directory(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {

@@ -20,10 +20,10 @@
 //! the engine or state. It reads plugins, but does not run them.
 //!
 //! Invariants:
-//! - the bytes of a [`package::PluginArtifact`] are the bytes that were hashed, since a file is
+//! - the bytes of a [`package::PluginArtifact`] are the bytes that were hashed, because a file is
 //!   read only once;
-//! - [`installed::resolve`] only returns a file that is not embedded in Wardian if its hash is in
-//!   the lock file, except for development overrides, which are marked as such;
+//! - [`installed::resolve`] returns a file that is not embedded in Wardian only if the lock file
+//!   contains its hash, except for development overrides, which are marked as such;
 //! - the lock file is replaced atomically.
 
 mod archive;

@@ -5,11 +5,11 @@
 //!
 //! Compatibility: a file written by a newer Terraform may contain `module` blocks, which cause a
 //! warning and are dropped at the next write, as in Terraform; any other unknown block or argument
-//! causes an error, because dropping it could weaken a check on which users rely.
+//! causes an error, because dropping it could weaken a check that users rely on.
 //!
 //! This module reads and writes only the file at the given path. Invariants: a file that was read
-//! without error contains every provider once, under its full address, with an exact version; a
-//! write replaces the file atomically.
+//! without an error contains every provider at most once, under its full address, with an exact
+//! version; a write replaces the file atomically.
 
 mod read;
 mod write;
@@ -79,7 +79,7 @@ impl LockFile {
     /// Reads a lock file. A missing file is treated as an empty one.
     ///
     /// # Errors
-    /// Returns all problems of the file.
+    /// Returns all errors in the file.
     pub fn load(path: &Path) -> Result<LoadedLockFile, LockFileError> {
         let bytes = match read_regular(path, MAX_LOCK_FILE_SIZE) {
             Ok(bytes) => bytes,
@@ -93,7 +93,7 @@ impl LockFile {
     /// Parses a lock file. The path is used only in messages.
     ///
     /// # Errors
-    /// Returns all problems of the file.
+    /// Returns all errors in the file.
     pub fn parse(text: &str, path: &Path) -> Result<LoadedLockFile, LockFileError> {
         read::parse(text, path)
     }
@@ -106,7 +106,7 @@ impl LockFile {
     /// Replaces the file. After a crash, either the old or the new file exists.
     ///
     /// # Errors
-    /// If the directory cannot be written to; the old file is then unchanged.
+    /// Returns an error if the directory cannot be written to; the old file is then unchanged.
     pub fn save(&self, path: &Path) -> Result<(), LockFileError> {
         write::replace(path, self.render().as_bytes())
             .map_err(|source| LockFileError::Write { path: path.to_owned(), source })

@@ -4,19 +4,19 @@
 //! |---|---|
 //! | `HOST/NS/TYPE/VERSION/OS_ARCH/` | unpacked native package |
 //! | `HOST/NS/TYPE/VERSION/wasip2_wasm/` | unpacked component |
-//! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, if it is the only one |
+//! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, if the directory contains only one |
 //! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_PLATFORM.zip` | packed native package or component |
-//! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_wasip2_wasm.wasm` | a bare component, as releases contain it |
+//! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_wasip2_wasm.wasm` | a bare component, named as in releases |
 //!
 //! The archive of a provisioner `NAME`, whose `TYPE` is `provisioner-NAME`, can also begin with
 //! `terraform-provisioner-NAME`.
 //!
 //! The platform of components can also be written `wasm32_wasip2`. Other entries are ignored, as in
-//! Terraform. For the same version, a component is preferred to
-//! a native package, and an unpacked package to a packed one.
+//! Terraform. For the same version, a component is preferred to a native package, and an unpacked
+//! package to a packed package.
 //!
-//! This module lists directories, and opens no package. Invariant: a listed version is the exact
-//! semantic version in the name of its directory or file.
+//! This module lists directories but does not open packages. Invariant: a listed version is the
+//! exact semantic version in the name of its directory or file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -65,7 +65,7 @@ impl Platform {
     }
 }
 
-/// A package in a mirror that can be used on this machine.
+/// A package in a mirror that is usable on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirrorPackage {
     pub location: PackageLocation,
@@ -97,11 +97,11 @@ impl FilesystemMirror {
         &self.root
     }
 
-    /// Lists the packages of one provider; returns none if the provider has no directory in the
-    /// mirror.
+    /// Lists the packages of one provider; returns an empty list if the provider has no directory
+    /// in the mirror.
     ///
     /// # Errors
-    /// If the mirror, or a directory in it, cannot be listed.
+    /// Returns an error if the mirror, or a directory in it, cannot be listed.
     pub fn list(&self, address: &ProviderAddress, platform: &Platform) -> Result<MirrorListing, MirrorError> {
         names_in(&self.root)?;
         let directory = provider_directory(&self.root, address);
@@ -131,7 +131,7 @@ impl FilesystemMirror {
     /// Returns every provider that has a directory in the mirror.
     ///
     /// # Errors
-    /// If the mirror, or a directory in it, cannot be listed.
+    /// Returns an error if the mirror, or a directory in it, cannot be listed.
     pub fn addresses(&self) -> Result<BTreeSet<ProviderAddress>, MirrorError> {
         let mut addresses = BTreeSet::new();
         for host in names_in(&self.root)? {

@@ -1,7 +1,7 @@
 //! Packages on servers: registries, network mirrors and OCI registries.
 //!
 //! This crate opens no connections. It describes its requests with these types, and the caller
-//! implements [`NetworkSource`] with the clients of the protocols.
+//! implements [`NetworkSource`] with the protocol clients.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,7 +14,7 @@ use wardian_digest::Sha256Digest;
 use crate::hash::PackageHash;
 use crate::mirror::Platform;
 
-/// How packages are found on servers.
+/// The method of finding packages on servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NetworkMethod {
     /// Each provider's own registry (`direct`).
@@ -86,7 +86,7 @@ pub enum PublishedLocation {
     },
 }
 
-/// A package that a server offers. Its signature was verified, if the method has signatures.
+/// A package that a server offers. Its signature was verified, if the method supports signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedPackage {
     pub format: PublishedFormat,
@@ -101,15 +101,15 @@ pub struct PublishedPackage {
     /// The hashes of all packages of this version, if a signature authenticates them. They are
     /// added to the lock file.
     pub signed_hashes: BTreeSet<PackageHash>,
-    /// How the package was authenticated, for `init` to report.
+    /// The authentication of the package, which `init` reports.
     pub authentication: PackageAuthentication,
     /// Whether the release also contains a native package for this platform.
     pub has_native: bool,
-    /// The places of signatures with which publishers identify themselves.
+    /// The locations of signatures that identify publishers.
     pub bundle_places: Vec<BundlePlace>,
 }
 
-/// A place at which a Sigstore bundle of a package may be.
+/// A possible location of a Sigstore bundle of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BundlePlace {
     /// A file on a web server.
@@ -127,7 +127,7 @@ pub enum BundlePlace {
     },
 }
 
-/// The artifact that the signature of a publisher is about.
+/// The artifact that a publisher's signature covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignedArtifact {
     /// The file of the package.
@@ -136,7 +136,7 @@ pub enum SignedArtifact {
     Document(Sha256Digest),
 }
 
-/// A Sigstore bundle. Nothing about it is verified.
+/// An unverified Sigstore bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedBundle {
     /// The URL or the OCI manifest that contains the bundle, for messages.
@@ -156,12 +156,12 @@ pub struct PackageBundles {
 /// Maximum number of bundles of a package.
 pub const MAX_BUNDLES: usize = 8;
 
-/// How a downloaded package was authenticated.
+/// The authentication of a downloaded package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackageAuthentication {
     /// Nothing was verified, because the server publishes no hashes.
     Unauthenticated,
-    /// A published hash was compared, but nothing is signed.
+    /// The package matches a published hash, but the hash is not signed.
     VerifiedChecksum,
     /// The hashes are signed with a key that the registry publishes.
     Signed {
@@ -209,12 +209,12 @@ pub struct NetworkSourceError {
     /// The headline of the message.
     pub summary: &'static str,
     pub kind: NetworkErrorKind,
-    /// The failure, its server, and how to proceed.
+    /// The failure, the server, and advice on how to proceed.
     pub detail: String,
 }
 
 impl NetworkSourceError {
-    /// Creates an error of a package, with Terraform's headline.
+    /// Creates an error about a package, with Terraform's headline.
     pub fn for_package(kind: NetworkErrorKind, detail: impl Into<String>) -> Self {
         let summary = match kind {
             NetworkErrorKind::Incompatible => "Incompatible provider version",
@@ -225,7 +225,7 @@ impl NetworkSourceError {
         Self { summary, kind, detail: detail.into() }
     }
 
-    /// Creates an error of a list of versions, with Terraform's headline.
+    /// Creates an error about a list of versions, with Terraform's headline.
     pub fn for_versions(kind: NetworkErrorKind, detail: impl Into<String>) -> Self {
         Self { summary: "Failed to query available provider packages", kind, detail: detail.into() }
     }
@@ -235,7 +235,7 @@ impl NetworkSourceError {
 pub enum NetworkErrorKind {
     /// The server does not have the provider or the version.
     NotFound,
-    /// The release has no package that runs on this platform, or with a supported protocol.
+    /// The release has no package for this platform, or none with a supported protocol.
     Incompatible,
     /// The server could not be reached, because requests are disabled or the connection failed.
     Unreachable,
@@ -249,18 +249,19 @@ pub trait NetworkSource: fmt::Debug + Send + Sync {
     /// Lists the versions of a provider.
     ///
     /// # Errors
-    /// If the server cannot be reached, or does not have the provider.
+    /// Returns an error if the server cannot be reached, or does not have the provider.
     async fn versions(
         &self,
         method: &NetworkMethod,
         address: &ProviderAddress,
     ) -> Result<NetworkListing, NetworkSourceError>;
 
-    /// Returns the package of one version: its component if the release has one and it is wanted,
-    /// otherwise its native package for the platform. Nothing is downloaded except for metadata.
+    /// Returns the package of one version: its component if the release has one and the caller
+    /// accepts components, otherwise its native package for the platform. Only metadata is
+    /// downloaded.
     ///
     /// # Errors
-    /// If there is no such package, or its signature is invalid.
+    /// Returns an error if there is no such package, or its signature is invalid.
     async fn package(
         &self,
         method: &NetworkMethod,
@@ -270,11 +271,12 @@ pub trait NetworkSource: fmt::Debug + Send + Sync {
         wanted: WantedPackage,
     ) -> Result<PublishedPackage, NetworkSourceError>;
 
-    /// Downloads a package to a file, which is complete and has the published digest if this
-    /// function returns without an error.
+    /// Downloads a package to a file. If this function returns without an error, the file is
+    /// complete and has the published digest.
     ///
     /// # Errors
-    /// If the download fails, the content has another digest, or the file cannot be written.
+    /// Returns an error if the download fails, the content has a different digest, or the file
+    /// cannot be written.
     async fn download(
         &self,
         address: &ProviderAddress,
@@ -286,6 +288,7 @@ pub trait NetworkSource: fmt::Debug + Send + Sync {
     /// Returns the Sigstore bundles of a package, at most [`MAX_BUNDLES`]. None of them is verified.
     ///
     /// # Errors
-    /// If a server cannot be reached. A bundle that the server does not have is not an error.
+    /// Returns an error if a server cannot be reached. A bundle that the server does not have is
+    /// not an error.
     async fn bundles(&self, package: &PublishedPackage) -> Result<Vec<PublishedBundle>, NetworkSourceError>;
 }

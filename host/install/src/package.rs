@@ -202,13 +202,13 @@ impl fmt::Display for PluginOrigin {
     }
 }
 
-/// How an artifact is checked against the lock file.
+/// The way in which an artifact is checked against the lock file.
 ///
 /// A lock file written by Terraform records only hashes of native packages. An embedded plugin does
 /// not match any of them, but it can be replaced only together with the `wardian` binary, which the
-/// user trusts by running it. So its hash is added, as Terraform adds the hashes of additional
-/// platforms. Any user with write access can replace a file in a mirror, and the lock file detects
-/// the replacement.
+/// user trusts by running it. Therefore, its hash is added, in the same way as Terraform adds the
+/// hashes of additional platforms. In contrast, any user with write access can replace a file in a
+/// mirror, and the lock file detects the replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// A hash that the lock file does not contain is added, and the addition is reported.
@@ -257,8 +257,8 @@ pub struct OpenedPackage {
     pub artifact: PluginArtifact,
     /// The `h1:` hash of the contents.
     pub content_hash: PackageHash,
-    /// The `zh:` hash of the file of the package: a zip file, or a component that is not packed.
-    /// [`None`] for a directory that is not only a component.
+    /// The `zh:` hash of the package file, which is a zip file or an unpacked component. [`None`]
+    /// for a directory that contains more than a component.
     pub archive_hash: Option<PackageHash>,
 }
 
@@ -276,7 +276,7 @@ impl OpenedPackage {
     /// Reads a package of a known version.
     ///
     /// # Errors
-    /// If it cannot be read or contains no plugin of the expected kind.
+    /// Returns an error if the package cannot be read or contains no plugin of the expected kind.
     pub fn open(
         address: &ProviderAddress,
         version: &Version,
@@ -337,7 +337,8 @@ impl OpenedPackage {
     /// into a new directory while its files are hashed.
     ///
     /// # Errors
-    /// If the archive contains no plugin of the expected kind, or the directory cannot be written to.
+    /// Returns an error if the archive contains no plugin of the expected kind, or if the directory
+    /// cannot be written to.
     pub(crate) fn unpack(
         address: &ProviderAddress,
         version: &Version,
@@ -373,7 +374,7 @@ impl OpenedPackage {
 /// Reads a development override: a directory, or the plugin's file itself.
 ///
 /// # Errors
-/// If it cannot be read or contains no plugin.
+/// Returns an error if the override cannot be read or contains no plugin.
 pub fn open_override(address: &ProviderAddress, path: &Path) -> Result<PluginArtifact, PackageError> {
     let metadata = fs::metadata(path).map_err(|source| read_error(path, source))?;
     let (contents, file) = if metadata.is_dir() {
@@ -397,7 +398,7 @@ pub(crate) struct Download {
     pub(crate) archive: PathBuf,
     /// The digest of the archive.
     pub(crate) digest: Sha256Digest,
-    /// The directory into which a native plugin is unpacked; it does not exist.
+    /// The directory into which a native plugin is unpacked. The directory does not exist yet.
     pub(crate) unpacked: PathBuf,
 }
 

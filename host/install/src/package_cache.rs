@@ -1,9 +1,10 @@
 //! The plugin cache: unpacked packages that several configurations share (`plugin_cache_dir`).
 //!
-//! The layout is that of Terraform and OpenTofu: `HOST/NS/TYPE/VERSION/OS_ARCH/`. A process that
-//! adds a package holds a lock on `HOST/NS/TYPE/VERSION/OS_ARCH.lock`, an empty file: an exclusive
-//! POSIX record lock on the whole file, which OpenTofu takes as well. Terraform takes no lock, but
-//! never sees an incomplete package, since a package is unpacked elsewhere and then renamed.
+//! The layout is the same as in Terraform and OpenTofu: `HOST/NS/TYPE/VERSION/OS_ARCH/`. A process
+//! that adds a package holds an exclusive POSIX record lock on the whole file
+//! `HOST/NS/TYPE/VERSION/OS_ARCH.lock`, which is empty. OpenTofu uses the same lock. Terraform
+//! takes no lock, but never sees an incomplete package, since a package is unpacked elsewhere and
+//! then renamed.
 //!
 //! POSIX record locks belong to a process, so concurrent tasks of one process additionally use a
 //! lock in memory.
@@ -45,7 +46,7 @@ impl PackageCache {
     /// Waits until no other process or task changes a package.
     ///
     /// # Errors
-    /// If the lock file cannot be created or locked.
+    /// Returns an error if the lock file cannot be created or locked.
     pub(crate) fn lock(directory: &Path) -> io::Result<EntryLock> {
         static ENTRIES: LazyLock<Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>> = LazyLock::new(Mutex::default);
         let entry = {
@@ -71,7 +72,7 @@ pub struct CachedPackage {
     pub name: String,
     /// The size of the files in bytes.
     pub size: u64,
-    /// When the package was added.
+    /// The time at which the package was added.
     pub added: SystemTime,
 }
 
@@ -79,7 +80,7 @@ impl PackageCache {
     /// Returns all packages, the oldest first. Other files are ignored.
     ///
     /// # Errors
-    /// If the cache cannot be read.
+    /// Returns an error if the cache cannot be read.
     pub fn packages(&self) -> io::Result<Vec<CachedPackage>> {
         const LEVELS: usize = 5;
         let mut level = vec![(self.root.clone(), String::new())];
@@ -110,10 +111,11 @@ impl PackageCache {
     /// Removes a package, when no other process changes it.
     ///
     /// # Errors
-    /// If the package cannot be removed.
+    /// Returns an error if the package cannot be removed.
     pub fn remove(package: &CachedPackage) -> io::Result<()> {
         Self::lock(&package.directory)?.with(|| {
-            // The package disappears as a whole, before its files are removed.
+            // The package is renamed before its files are removed, so no process finds an
+            // incomplete package.
             let removed = temporary_path(&package.directory)?;
             fs::rename(&package.directory, &removed)?;
             fs::remove_dir_all(removed)
@@ -141,7 +143,7 @@ impl EntryLock {
     /// Runs an action while no other process or task holds the lock.
     ///
     /// # Errors
-    /// If the lock cannot be acquired, or the action fails.
+    /// Returns an error if the lock cannot be acquired, or if the action fails.
     pub(crate) fn with<T>(&self, action: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let _entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);
         // Closing the file releases the lock.

@@ -1,7 +1,8 @@
 //! Selects packages for other platforms, for `providers lock` and `providers mirror`.
 //!
-//! Nothing is installed, and packages that are already installed or cached are not used: each package
-//! is read from its source, so that its hashes are those of the published package.
+//! Nothing is installed, and packages that are already installed or cached are not used: each
+//! package is read from its source, so that the recorded hashes are the hashes of the published
+//! package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,11 +18,11 @@ use crate::selection::{Selection, SelectionError, SelectionOptions, select};
 use crate::sources::{DownloadPurpose, Sources};
 
 /// Selects one package of each required provider for a platform: the locked version, or the newest
-/// that meets the constraints. The hashes of the lock file are ignored. `directory` is the parent of
-/// the directory for downloads, which exist until the selection is dropped.
+/// version that meets the constraints. The hashes of the lock file are ignored. `directory` is the
+/// parent of the directory for downloads, which exist until the selection is dropped.
 ///
 /// # Errors
-/// Returns one error for each provider without such a package.
+/// Returns one error for each provider that has no such package.
 pub async fn select_for_platform(
     requirements: &Requirements,
     lock: &LockFile,

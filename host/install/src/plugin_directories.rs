@@ -8,10 +8,10 @@
 //!
 //! As in Terraform, names are not case-sensitive, a version can be short (`_v2`) or missing (which
 //! means 0.0.0), and `_x5` and `.exe` at the end are ignored. If two files have the same version, a
-//! component is preferred to a program, and a file in an earlier directory to one in a later
+//! component is preferred to a program, and a file in an earlier directory to a file in a later
 //! directory. Files with other names are ignored, and so are directories that do not exist.
 //!
-//! This module lists directories, and opens no file.
+//! This module lists directories but does not open files.
 
 use std::collections::BTreeMap;
 use std::fs;

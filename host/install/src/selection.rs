@@ -1,10 +1,10 @@
 //! Selects a version and a package for every required provider.
 //!
-//! 1. A locked version is used while it meets the constraints and is available; `-upgrade`
-//!    ignores it. Otherwise the newest acceptable version of all methods is selected; see
+//! 1. A locked version is used while it meets the constraints and is available; `-upgrade` ignores
+//!    it. Otherwise, the newest acceptable version of all methods is selected; see
 //!    [`crate::sources`].
-//! 2. The selected package is opened and compared with the lock file. How a missing hash is treated
-//!    depends on the origin of the package, as defined by [`Trust`]:
+//! 2. The selected package is opened and compared with the lock file. The treatment of a missing
+//!    hash depends on the package's origin, as defined by [`Trust`]:
 //!
 //! | lock entry | embedded plugin | component from a mirror | native package |
 //! |---|---|---|---|
@@ -12,11 +12,11 @@
 //! | this version, hash among them | used | used | used |
 //! | this version, only other hashes | hash added, with a notice | **error** | error; if no comparable hash is recorded, hash added |
 //!
-//! So a configuration whose lock file was written by Terraform continues to work with the embedded
-//! plugins, and the updated lock entry applies to both programs. A component that was replaced in a
-//! mirror is not loaded. "No comparable hash" means that the entry of an unpacked native package
-//! contains only `zh:` hashes, which are hashes of zip files. Terraform accepts such an entry, so a
-//! mirror with unpacked packages continues to work.
+//! Therefore, a configuration whose lock file was written by Terraform continues to work with the
+//! embedded plugins, and the updated lock entry applies to both programs. A component that was
+//! replaced in a mirror is not loaded. "No comparable hash" means that the entry of an unpacked
+//! native package contains only `zh:` hashes, which are hashes of zip files. Terraform accepts such
+//! an entry, so a mirror with unpacked packages continues to work.
 //!
 //! The entry of an embedded plugin also gets the hashes that the registry publishes for the native
 //! packages of its version, unless it has such hashes. Then Terraform accepts the lock file as well.
@@ -24,10 +24,10 @@
 //! A downloaded package is treated like a package from a mirror. If a signature authenticates the
 //! hashes of a release, all of them are added to the lock entry, as in Terraform. The file of a
 //! component is one of the files of its release, so its `zh:` hash is among them, and the entry is
-//! the one that Terraform writes.
+//! identical to the entry that Terraform writes.
 //!
-//! A locked version that no local source contains is searched among the installed packages, then in
-//! the plugin cache, and only then on servers. So nothing is requested if the lock file and the
+//! If no local source contains a locked version, the installed packages are searched, then the
+//! plugin cache, and only then servers. Therefore, no requests are sent if the lock file and the
 //! installed or cached packages are complete. Providers are selected concurrently.
 //!
 //! This module reads mirrors, the cache and the installed packages, and downloads packages into a
@@ -60,7 +60,7 @@ use crate::sources::Sources;
 use download::Downloads;
 use survey::{OpenedOffer, Survey};
 
-/// How locked versions are treated.
+/// The treatment of locked versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VersionPolicy {
     /// Use the locked versions.
@@ -70,7 +70,7 @@ pub enum VersionPolicy {
     Upgrade,
 }
 
-/// How the lock file is treated.
+/// The treatment of the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LockFilePolicy {
     /// The lock file is updated to the selection.
@@ -366,8 +366,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Opens the package of a locked version from a local source or, if no local source has it, from
-    /// the installed packages. Returns `None` if it is in neither.
+    /// Opens the package of a locked version from a local source or, if no local source has it,
+    /// from the installed packages. Returns `None` if neither contains it.
     fn open_locally(
         &self,
         address: &ProviderAddress,
@@ -460,7 +460,7 @@ impl Selector<'_> {
             && hashes.iter().all(|hash| *hash == opened.content_hash)
             && matches!(opened.artifact, PluginArtifact::Native(_))
             && !matches!(opened.artifact.origin(), PluginOrigin::Installed(_));
-        // A file in a plugin directory belongs to no release, so no server has its hashes.
+        // A file in a plugin directory is not part of a release, so no server has its hashes.
         if is_only_local && !is_in_plugin_directory(address) {
             notices.push(Notice::OnlyLocalHash { address: address.clone() });
         }

@@ -1,17 +1,18 @@
 //! The sources of plugins, and the providers for which each source is used.
 //!
-//! The rules are those of `provider_installation` in the CLI configuration:
+//! The rules are the same as for `provider_installation` in the CLI configuration:
 //!
 //! - Each method has `include` and `exclude` patterns, `HOST/NS/TYPE` with `*` for any component;
 //!   `NS/TYPE` means the default host, so `*/*` matches all providers of the default host and
 //!   `*/*/*` matches all providers. `exclude` takes precedence.
-//! - Of all methods that may serve a provider, the one with the newest acceptable version is used;
-//!   if several have that version, the first of them in the list.
-//! - The embedded catalogue is the first method and serves all of its plugins. A block `embedded {
-//!   include = […] exclude = […] }` in `provider_installation` moves it to that position and limits
-//!   it. (Terraform rejects that block, so put it into a file that only Wardian reads.)
+//! - Of all methods that may serve a provider, the method with the newest acceptable version is
+//!   used; if several methods have that version, the first of them in the list is used.
+//! - The embedded catalogue is the first method and serves all of its plugins. A block
+//!   `embedded { include = […] exclude = […] }` in `provider_installation` moves the catalogue to
+//!   that position and restricts it to these providers. (Terraform rejects that block, so put it
+//!   into a file that only Wardian reads.)
 //! - If the embedded catalogue has an acceptable version, no other method is used, since an
-//!   embedded plugin needs no file and no connection.
+//!   embedded plugin needs neither a file nor a connection.
 //! - Provisioners that are identified only by a name are also searched for in plugin directories,
 //!   regardless of `provider_installation`; other plugins are not.
 //! - Without `provider_installation` the methods are: the catalogue, each implied directory that
@@ -45,8 +46,8 @@ pub struct Sources<'a> {
     pub methods: Vec<InstallationMethod>,
     /// The development overrides of providers.
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
-    /// Providers that already run in an external process: nothing is selected, installed or
-    /// locked for them, and their lock entries are preserved.
+    /// Providers that already run in an external process: they are not selected, installed or
+    /// locked, and their lock entries are preserved.
     pub running: BTreeSet<ProviderAddress>,
     /// The platform for which native packages are selected.
     pub platform: Platform,
@@ -55,7 +56,7 @@ pub struct Sources<'a> {
     /// The client for [`InstallationMethodKind::Network`]; [`None`] if the command makes no
     /// requests.
     pub network: Option<Arc<dyn NetworkSource>>,
-    /// The kinds of packages from servers that are used.
+    /// The kinds of packages that are accepted from servers.
     pub wanted: WantedPackage,
     /// The purpose of packages from servers.
     pub purpose: DownloadPurpose,
@@ -63,12 +64,12 @@ pub struct Sources<'a> {
     pub cache: Option<PackageCache>,
 }
 
-/// What happens to a downloaded package.
+/// The use of a downloaded package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DownloadPurpose {
-    /// It is installed, so a native plugin is unpacked.
+    /// The package is installed, so a native plugin is unpacked.
     Install,
-    /// Its archive is copied or hashed.
+    /// The package's archive is copied or hashed.
     Archive,
 }
 
@@ -88,7 +89,7 @@ pub struct InstallationMethod {
     pub scope: ProviderFilter,
 }
 
-/// How a method finds packages.
+/// The way in which a method finds packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstallationMethodKind {
     /// The embedded plugins.
@@ -140,7 +141,7 @@ impl AddressPattern {
     /// Parses a pattern of one to three components.
     ///
     /// # Errors
-    /// If a component is neither `*` nor valid at its position.
+    /// Returns an error if a component is neither `*` nor valid at its position.
     pub fn parse(text: &str) -> Result<Self, ProviderAddressError> {
         // Each `*` is replaced by a valid placeholder, so that the address parser can validate
         // the rest.
@@ -195,7 +196,7 @@ impl<'a> Sources<'a> {
     /// the implied sources; implied directories that do not exist are ignored.
     ///
     /// # Errors
-    /// If an implied directory exists but cannot be listed.
+    /// Returns an error if an implied directory exists but cannot be listed.
     pub fn new(
         catalogue: &'a Catalogue,
         installation: Option<&ProviderInstallation>,
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn embedded_method_can_be_moved_and_limited() {
+    fn embedded_method_can_be_reordered_and_restricted() {
         let catalogue = Catalogue::default();
         let installation = ProviderInstallation {
             overrides: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! The syntax that all remote addresses share: `[GETTER::]ADDRESS[//SUB][?QUERY]`.
 //!
-//! Terraform parses addresses as text, and most of them are written to `modules.json` without a
-//! change. So they are not converted to a `Url` here: only the parts that matter are found.
+//! Terraform parses addresses as text, and most of them are written to `modules.json` unchanged.
+//! Therefore, they are not converted to a `Url` here; only the relevant parts are extracted.
 
 use std::borrow::Cow;
 
@@ -20,8 +20,8 @@ pub(crate) fn split_forced_getter(address: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Splits the path in the package from an address. The query stays with the address. Without a
-/// path, the second part is empty.
+/// Splits the path in the package from an address. The query remains part of the address. If there
+/// is no path, the second part is empty.
 pub(crate) fn split_subdirectory(address: &str) -> (Cow<'_, str>, &str) {
     let end = address.find('?').unwrap_or(address.len());
     let (before_query, query) = address.split_at(end);
@@ -52,7 +52,7 @@ pub(crate) fn scheme(address: &str) -> Option<&str> {
     is_scheme.then_some(scheme)
 }
 
-/// Returns whether an address is a URL with a scheme. The rules are those of the parser that
+/// Returns whether an address is a URL with a scheme. The rules are the same as in the parser that
 /// Terraform uses, which accepts `mailto:x` and rejects ports that are not numbers.
 pub(crate) fn is_url(address: &str) -> bool {
     if address.bytes().any(|byte| byte.is_ascii_control()) {
@@ -118,7 +118,7 @@ pub(crate) fn has_valid_escapes(text: &str) -> bool {
     })
 }
 
-/// Decodes percent escapes. Invalid escapes stay as they are.
+/// Decodes percent escapes. Invalid escapes are not changed.
 pub(crate) fn decode_percent(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -164,8 +164,8 @@ fn encode(text: &[u8], is_allowed: impl Fn(u8) -> bool) -> String {
     encoded
 }
 
-/// Returns a path as a detector writes it: without a change if all of its characters are allowed in
-/// a URL, and otherwise encoded.
+/// Returns a path in the form that a detector writes: unchanged if all of its characters are
+/// allowed in a URL, and otherwise encoded.
 pub(crate) fn normalize_path(path: &str) -> String {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~%!$&'()*+,;=:@/[]".contains(&byte);
     if path.bytes().all(is_allowed) && has_valid_escapes(path) {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_follow_the_rules_of_terraform() {
+    fn urls_are_parsed_as_in_terraform() {
         for url in [
             "https://a/b",
             "example.com:o/r.git",

@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-/// The format of an archive that contains a module package, or of one compressed file.
+/// The format of an archive that contains a module package, or of a single compressed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PackageArchive {
     Zip,
     TarGzip,
     TarBzip2,
     TarXz,
-    /// One compressed file, which cannot be a module.
+    /// A single compressed file, which cannot be a module.
     Gzip,
-    /// One compressed file, which cannot be a module.
+    /// A single compressed file, which cannot be a module.
     Bzip2,
-    /// One compressed file, which cannot be a module.
+    /// A single compressed file, which cannot be a module.
     Xz,
 }
 
-/// The values of the argument `archive` and the suffixes of files. If one suffix ends with another
+/// The values of the `archive` argument, and the file suffixes. If one suffix ends with another
 /// one, the longer one is listed first.
 const NAMES: [(&str, PackageArchive); 11] = [
     ("zip", PackageArchive::Zip),
@@ -34,7 +34,7 @@ const NAMES: [(&str, PackageArchive); 11] = [
 ];
 
 impl PackageArchive {
-    /// Returns the format with this name in the argument `archive`.
+    /// Returns the format with this name in the `archive` argument.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
     }

@@ -1,10 +1,10 @@
-//! The argument `checksum` of archives.
+//! The `checksum` argument of archives.
 
 use std::fmt;
 
 use crate::error::PackageLocationError;
 
-/// A digest algorithm of the argument `checksum`.
+/// A digest algorithm in the `checksum` argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChecksumAlgorithm {
     Md5,
@@ -60,7 +60,8 @@ impl ArchiveChecksum {
         &self.digest
     }
 
-    /// Parses a digest in hexadecimal. Without an algorithm, the length determines it.
+    /// Parses a digest in hexadecimal. If no algorithm is given, the digest's length determines the
+    /// algorithm.
     fn parse(algorithm: Option<ChecksumAlgorithm>, text: &str) -> Option<Self> {
         let digest = hex::decode(text).ok()?;
         let algorithm = algorithm.or_else(|| ChecksumAlgorithm::from_length(digest.len()))?;
@@ -80,7 +81,7 @@ impl fmt::Debug for ArchiveChecksum {
     }
 }
 
-/// The value of the argument `checksum`: `ALGORITHM:HEX`, `HEX` or `file:ADDRESS`.
+/// The value of the `checksum` argument: `ALGORITHM:HEX`, `HEX` or `file:ADDRESS`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChecksumArgument {
     Digest(ArchiveChecksum),
@@ -102,7 +103,7 @@ impl ChecksumArgument {
     }
 }
 
-/// A file that lists the digests of files, as `sha256sum` and BSD's `sha256` write it.
+/// A file that lists the digests of files, in the format of `sha256sum` or BSD's `sha256`.
 #[derive(Clone, Copy, Debug)]
 pub struct ChecksumList<'a> {
     text: &'a str,
@@ -147,7 +148,7 @@ mod tests {
     const SHA1: &str = "d51be7f9b4eee032b6585fbf2537e92359e2f314";
 
     #[test]
-    fn argument_has_three_forms() {
+    fn checksum_argument_has_three_forms() {
         let digest = |value: &str| match ChecksumArgument::parse(value).unwrap() {
             ChecksumArgument::Digest(checksum) => checksum.to_string(),
             ChecksumArgument::File(address) => address,
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn list_has_gnu_or_bsd_style() {
+    fn checksum_list_may_have_gnu_or_bsd_format() {
         let text =
             format!("{SHA1}  other.zip\n\n{SHA1} *dist/a.zip\nSHA1 (b.zip) = {SHA1}\nnot a digest c.zip\n");
         let list = ChecksumList::new(&text);

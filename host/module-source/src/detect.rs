@@ -1,4 +1,4 @@
-//! Completes addresses without a scheme, by rules that are tried in this order:
+//! Completes addresses without a scheme. The rules are tried in this order:
 //!
 //! | address | result |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | contains `.amazonaws.com/` | `s3::https://ENDPOINT.amazonaws.com/BUCKET/OBJECT` |
 //! | begins with `/` | `file:///PATH` |
 //!
-//! The results, including details such as the order of a query, are those of Terraform, which
-//! compares them with `modules.json`.
+//! The results, including details such as the order of query parameters, are the same as
+//! Terraform's, because Terraform compares them with `modules.json`.
 
 use crate::address_syntax::{
     decode_percent, encode_host, encode_path, encode_query, has_valid_escapes, is_url, normalize_path,

@@ -1,6 +1,6 @@
 //! The reasons why a source cannot be used.
 
-/// The reason why a text is not a module source.
+/// The reason why text is not a module source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModuleSourceError {
@@ -11,13 +11,14 @@ pub enum ModuleSourceError {
     Empty,
     /// `..` after `//`.
     #[error(
-        "the subdirectory path \"{subdirectory}\" leads outside of the module package; remove the names \"..\""
+        "the subdirectory path \"{subdirectory}\" points outside the module package; remove its \"..\" \
+         components"
     )]
     OutsideOfPackage { subdirectory: String },
-    /// The text has no form that selects an installation method.
+    /// The form of the text does not select an installation method.
     #[error(
         "\"{address}\" is not the address of a module in a registry, and no other installation method can be \
-         determined from it; if it is a path relative to the current module, write \"./{address}\""
+         determined from it; check the address, or if it is a path relative to the current module, write \"./{address}\""
     )]
     UnknownForm { address: String },
     /// An address on GitHub without a repository.
@@ -33,14 +34,14 @@ pub enum ModuleSourceError {
 }
 
 impl ModuleSourceError {
-    /// Returns the summary of the diagnostic, which is Terraform's. `has_version` is whether the
-    /// module call has the argument `version`.
+    /// Returns the summary of the diagnostic, which is Terraform's. `has_version` specifies whether
+    /// the module call has the `version` argument.
     pub fn summary(has_version: bool) -> &'static str {
         if has_version { "Invalid registry module source address" } else { "Invalid module source address" }
     }
 }
 
-/// The reason why a text is not the address of a module in a registry.
+/// The reason why text is not the address of a module in a registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryAddressProblem {
@@ -50,7 +51,7 @@ pub enum RegistryAddressProblem {
     Shape,
     #[error("\"{0}\" is not the host name of a registry")]
     Host(String),
-    /// A host with repositories, whose addresses would be ambiguous.
+    /// A repository host, whose addresses would be ambiguous.
     #[error("modules on \"{0}\" are installed from their repositories, not from a registry")]
     RepositoryHost(String),
     #[error(
@@ -71,16 +72,16 @@ pub enum PackageLocationError {
     /// The text after the getter is not a URL.
     #[error("\"{address}\" is not a valid URL: {reason}")]
     InvalidUrl { address: String, reason: String },
-    /// A getter that cannot use URLs of this scheme.
+    /// The getter does not support URLs with this scheme.
     #[error("{getter} cannot fetch a URL with the scheme '{scheme}'; use one of {supported}")]
     UrlScheme { getter: &'static str, scheme: String, supported: &'static str },
     #[error(
         "\"{checksum}\" is not a checksum; write ALGORITHM:HEX with one of md5, sha1, sha256, sha512, or file:URL"
     )]
     InvalidChecksum { checksum: String },
-    #[error("a checksum can be specified only for an archive; remove the argument checksum")]
+    #[error("a checksum can be specified only for an archive; remove the \"checksum\" argument")]
     ChecksumWithoutArchive,
-    #[error("the argument archive cannot be used with {getter}")]
+    #[error("the \"archive\" argument cannot be used with {getter}")]
     ArchiveNotSupported { getter: &'static str },
     /// A compressed file that is not an archive.
     #[error(
@@ -88,9 +89,9 @@ pub enum PackageLocationError {
     )]
     SingleFile { format: String },
     /// A value that a program could interpret as an option.
-    #[error("the argument {argument} must not begin with a dash or contain control characters")]
+    #[error("the \"{argument}\" argument must not begin with a dash or contain control characters")]
     ArgumentLikeOption { argument: &'static str },
-    #[error("the argument sshkey is not a private key in base64")]
+    #[error("the \"sshkey\" argument is not a private key in base64")]
     InvalidSshKey,
     #[error("the URL \"{address}\" must contain the names of a bucket and of an object: {expected}")]
     BucketUrl { address: String, expected: &'static str },

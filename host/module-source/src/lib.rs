@@ -8,17 +8,18 @@
 //!
 //! A remote source is normalized to the text that Terraform writes to `modules.json`, for example
 //! `git::https://github.com/org/vpc.git//sub?ref=v1` for `github.com/org/vpc//sub?ref=v1`.
-//! [`RemotePackage::location`] parses that text further: which getter fetches the package, and with
-//! which arguments. The two steps are separate because Terraform also reports their errors in
-//! different phases: an address without a known form is an error of the configuration, and an
-//! address that no getter can fetch is an error of the download.
+//! [`RemotePackage::location`] then determines the getter that fetches the package, and the
+//! getter's arguments. The two steps are separate because Terraform also reports their errors in
+//! different phases: an address in an unknown form is an error in the configuration, and an address
+//! that no getter can fetch is a download error.
 //!
-//! [`ModulePins`] are the contents that packages must have.
+//! [`ModulePins`] contains the content that each package must have.
 //!
 //! This crate performs no I/O. Invariants:
 //! - no input causes a panic;
-//! - a source leads to no directory outside of its package;
-//! - `Display` and `Debug` show no passwords, keys or tokens; only `full_address` returns them.
+//! - a source never refers to a directory outside of its package;
+//! - the output of `Display` and `Debug` contains no passwords, keys or tokens; only `full_address`
+//!   returns them.
 
 mod address_syntax;
 mod archive;

@@ -10,7 +10,7 @@ pub struct LocalModuleSource {
 }
 
 impl LocalModuleSource {
-    /// Parses a source, if it is a local path. Backslashes are separators, too.
+    /// Parses a source, if it is a local path. Backslashes are also separators.
     pub(crate) fn parse(source: &str) -> Option<Self> {
         let source = source.replace('\\', "/");
         if !source.starts_with("./") && !source.starts_with("../") {
@@ -21,7 +21,7 @@ impl LocalModuleSource {
         Some(Self { path })
     }
 
-    /// Returns the normalized path as Terraform writes it to `modules.json`.
+    /// Returns the normalized path, as Terraform writes it to `modules.json`.
     pub fn as_str(&self) -> &str {
         &self.path
     }
@@ -43,8 +43,8 @@ impl fmt::Debug for LocalModuleSource {
     }
 }
 
-/// Removes empty names, `.` and names before `..` from a path. Returns `.` for an empty result. A
-/// leading slash stays, and `..` at the root is removed.
+/// Removes empty components, `.`, and components before `..` from a path. Returns `.` if the result
+/// is empty. A leading slash is preserved, and `..` at the root is removed.
 pub(crate) fn clean_path(path: &str) -> String {
     let is_absolute = path.starts_with('/');
     let mut names: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! How a package is fetched: the getter and its arguments.
+//! The location of a package: the getter that fetches it, and the getter's arguments.
 //!
 //! | getter | arguments |
 //! |---|---|
@@ -30,7 +30,7 @@ use crate::checksum::ChecksumArgument;
 use crate::error::PackageLocationError;
 use crate::redaction::printable_address;
 
-/// The getter that fetches a package, and its arguments. `Debug` shows no secrets.
+/// The getter that fetches a package, and its arguments. `Debug` output contains no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackageLocation {
     Git(GitLocation),
@@ -70,7 +70,7 @@ impl PackageLocation {
     }
 }
 
-/// The format and the digest of an archive. Without a format, the package is not an archive.
+/// The format and the digest of an archive. If there is no format, the package is not an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveOptions {
     pub format: Option<PackageArchive>,
@@ -78,8 +78,8 @@ pub struct ArchiveOptions {
 }
 
 impl ArchiveOptions {
-    /// Removes the arguments `archive` and `checksum` from a query. `path` is the path of the URL,
-    /// whose suffix selects the format if the argument `archive` is missing.
+    /// Removes the `archive` and `checksum` arguments from a query. `path` is the path of the URL;
+    /// its suffix selects the format if the `archive` argument is missing.
     fn take(query: &mut Query, path: &str) -> Result<Self, PackageLocationError> {
         let format = match query.take("archive").as_deref() {
             None | Some("") => PackageArchive::from_path(path),
@@ -98,7 +98,7 @@ impl ArchiveOptions {
         }
     }
 
-    /// Rejects the arguments for getters that fetch no archives.
+    /// Rejects the archive arguments for getters that do not fetch archives.
     fn reject(query: &mut Query, getter: &'static str) -> Result<(), PackageLocationError> {
         const OFF: [&str; 6] = ["", "0", "f", "false", "False", "FALSE"];
         if query.take("archive").is_some_and(|value| !OFF.contains(&value.as_str())) {
@@ -111,8 +111,8 @@ impl ArchiveOptions {
     }
 }
 
-/// The query of a URL, from which arguments of a getter are taken. The other arguments stay as they
-/// were written, because servers may have signed them.
+/// The query of a URL, from which a getter's arguments are removed. The other arguments are
+/// preserved exactly as written, because servers may have signed them.
 struct Query {
     pairs: Vec<String>,
 }
@@ -139,7 +139,7 @@ impl Query {
         value
     }
 
-    /// Sets the query of a URL to the arguments that are left.
+    /// Sets the query of a URL to the remaining arguments.
     fn apply_to(&self, url: &mut Url) {
         let query = self.pairs.join("&");
         url.set_query(if query.is_empty() { None } else { Some(&query) });
@@ -161,7 +161,7 @@ fn parse_url(
     }
     let url = Url::parse(text).map_err(|error| invalid(error.to_string()))?;
     let is_file = own_scheme == "file";
-    // The parser of URLs adds and removes slashes.
+    // The URL parser adds and removes slashes.
     let after_slashes = text.get(own_scheme.len()..).and_then(|rest| rest.strip_prefix("://"));
     let has_authority = after_slashes.is_some_and(|rest| is_file || !rest.starts_with(['/', '\\']));
     if url.cannot_be_a_base() || !has_authority || (!is_file && url.host_str().unwrap_or_default().is_empty())

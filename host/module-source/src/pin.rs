@@ -1,8 +1,8 @@
 //! Pins: the content that a module package must have.
 //!
 //! `init` records a pin for each package that it fetches, and compares later fetches with it. A pin
-//! names the package without credentials, so it can be kept under version control and applies to
-//! everybody who uses the configuration.
+//! contains the package's address without credentials, so it can be committed to version control,
+//! and it applies to all users of the configuration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -121,7 +121,7 @@ impl ModulePins {
         self.pins.is_empty()
     }
 
-    /// Returns the differences between these pins and newer ones, by package and version.
+    /// Returns the differences between these pins and newer pins, by package and version.
     pub fn changes_to<'a>(&'a self, newer: &'a Self) -> Vec<ModulePinChange<'a>> {
         let mut changes: Vec<ModulePinChange<'a>> = newer
             .iter()
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_and_commits_have_one_form() {
+    fn only_canonical_hashes_and_commit_ids_are_parsed() {
         let hash = TreeHash([7; 32]);
         assert_eq!(TreeHash::parse(&hash.to_string()), Some(hash));
         for bad in ["", "h1:", "h1:AAAA", "zh:00", "h1:***", &hash.to_string()[..40]] {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_in_registries_have_a_pin_for_each_version() {
+    fn registry_packages_have_a_pin_for_each_version() {
         let pins: ModulePins =
             [pin("r/a/b/c", Some((1, 0)), 1), pin("r/a/b/c", Some((2, 0)), 2), pin("g", None, 3)]
                 .into_iter()

@@ -2,7 +2,7 @@
 
 use crate::address_syntax::split_query;
 
-/// The arguments whose values are shown.
+/// The arguments whose values are not redacted.
 const PUBLIC_ARGUMENTS: [&str; 12] = [
     "ref",
     "depth",
@@ -18,7 +18,7 @@ const PUBLIC_ARGUMENTS: [&str; 12] = [
     "terraform-get",
 ];
 
-/// Arguments that contain secrets, or that change with every login.
+/// Arguments that contain secrets, or whose values change with every login.
 const SECRET_ARGUMENTS: [&str; 11] = [
     "sshkey",
     "aws_access_key_id",
@@ -39,8 +39,8 @@ const SECRET_PREFIXES: [&str; 2] = ["x-amz-", "x-goog-"];
 const REDACTED: &str = "redacted";
 
 /// Returns an address for messages: passwords, and the values of arguments that may contain
-/// secrets, are replaced. The user name stays only with the scheme `ssh`, since other user names
-/// may be tokens.
+/// secrets, are replaced. A user name is preserved only if the scheme is `ssh`, since other user
+/// names may be tokens.
 pub fn printable_address(address: &str) -> String {
     let (before_query, query) = split_query(address);
     let shown = replace_user(before_query, |scheme, user| {
@@ -58,8 +58,8 @@ pub fn printable_address(address: &str) -> String {
     format!("{shown}?{}", pairs.collect::<Vec<_>>().join("&"))
 }
 
-/// Returns an address without the parts that contain secrets. Two addresses of the same package
-/// with different credentials are the same without them.
+/// Returns an address without the parts that contain secrets. The results for two addresses of the
+/// same package with different credentials are equal.
 pub(crate) fn without_secrets(address: &str) -> String {
     let (before_query, query) = split_query(address);
     let kept = replace_user(before_query, |scheme, user| {
@@ -79,7 +79,7 @@ fn is_ssh(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("ssh") || scheme.eq_ignore_ascii_case("git+ssh")
 }
 
-/// Replaces the user info of a URL, which is between the scheme and the last `@` before the path.
+/// Replaces the user information of a URL, which is between the scheme and the last `@` before the path.
 fn replace_user(url: &str, replace: impl Fn(&str, &str) -> Option<String>) -> String {
     let Some((before, rest)) = url.split_once("://") else {
         // An address without an authority has no user info, but a mistyped one may contain a
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn address_without_secrets_stays_the_same_for_other_credentials() {
+    fn address_without_secrets_does_not_depend_on_credentials() {
         let address = |user: &str, key: &str| {
             without_secrets(&format!("git::https://{user}a/b.git?ref=v1&sshkey={key}"))
         };

@@ -6,8 +6,7 @@
 //! | namespace, name | letters, digits, `-` and `_`, with a letter or digit at both ends, at most 64 |
 //! | system | lower-case letters and digits, at most 64 |
 //!
-//! Hosts with repositories are never hosts of registries, since `github.com/a/b/c` is a directory
-//! in a repository.
+//! Repository hosts are never registry hosts, since `github.com/a/b/c` is a directory in a repository.
 
 use std::fmt;
 use std::sync::Arc;
@@ -79,8 +78,8 @@ impl RegistryModuleAddress {
     }
 }
 
-/// Parses a registry's host. The rules are those of providers' hosts, and the host must contain a
-/// dot.
+/// Parses a registry's host. The rules are the same as for the hosts of provider addresses; in
+/// addition, the host must contain a dot.
 fn parse_host(text: &str) -> Result<String, RegistryAddressProblem> {
     let wrong = || RegistryAddressProblem::Host(text.to_owned());
     let provider = ProviderAddress::parse(&format!("{text}/namespace/name")).map_err(|_| wrong())?;
@@ -113,7 +112,8 @@ impl fmt::Debug for RegistryModuleAddress {
     }
 }
 
-/// A source that names a module in a registry, and a directory in its package.
+/// A source that consists of the address of a module in a registry, and a directory in the module's
+/// package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegistryModuleSource {
     pub module: RegistryModuleAddress,
@@ -124,7 +124,7 @@ impl RegistryModuleSource {
     /// Parses a source that must be an address in a registry.
     ///
     /// # Errors
-    /// Returns an error with the part that is not valid.
+    /// Returns an error with the component that is not valid.
     pub fn parse(source: &str) -> Result<Self, ModuleSourceError> {
         let wrong = |reason| ModuleSourceError::NotInRegistry { address: printable_address(source), reason };
         if LocalModuleSource::parse(source).is_some() {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_completed() {
+    fn missing_address_components_are_added() {
         assert_eq!(full("a/b/c"), "registry.terraform.io/a/b/c");
         assert_eq!(full("A/B_x-y/c1//sub/./x"), "registry.terraform.io/A/B_x-y/c1//sub/x");
         assert_eq!(full("EXAMPLE.com:443/a/b/c"), "example.com/a/b/c");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn other_addresses_are_rejected() {
+    fn invalid_registry_addresses_are_rejected() {
         let long = "x".repeat(65);
         for bad in [
             "a/b",

@@ -32,7 +32,7 @@ impl RemotePackage {
     /// Determines the getter and its arguments.
     ///
     /// # Errors
-    /// If no getter can fetch the package.
+    /// Returns an error if no getter can fetch the package.
     pub fn location(&self) -> Result<PackageLocation, PackageLocationError> {
         PackageLocation::parse(&self.address)
     }
@@ -50,7 +50,8 @@ impl fmt::Debug for RemotePackage {
     }
 }
 
-/// A source that names a package and a directory in it. `Display` and `Debug` redact secrets.
+/// A source that consists of the address of a package, and a directory in the package. `Display`
+/// and `Debug` redact secrets.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RemoteModuleSource {
     pub package: RemotePackage,
@@ -62,7 +63,7 @@ impl RemoteModuleSource {
     /// addresses in registries are not accepted.
     ///
     /// # Errors
-    /// If the installation method cannot be determined.
+    /// Returns an error if the installation method cannot be determined.
     pub fn parse(source: &str) -> Result<Self, ModuleSourceError> {
         let (package, subdirectory) = split_subdirectory(source);
         let subdirectory = PackageSubdirectory::parse(subdirectory)?;

@@ -19,12 +19,12 @@ pub enum ModuleSource {
 }
 
 impl ModuleSource {
-    /// Parses the argument `source` of a module call. If the call has the argument `version`, use
+    /// Parses the `source` argument of a module call. If the call has the `version` argument, use
     /// [`RegistryModuleSource::parse`], which reports why the source is not in a registry.
     ///
     /// # Errors
-    /// If the source has no form that is supported. The summary of the diagnostic is
-    /// [`ModuleSourceError::summary`].
+    /// Returns an error if the form of the source is not supported. The summary of the diagnostic
+    /// is [`ModuleSourceError::summary`].
     pub fn parse(source: &str) -> Result<Self, ModuleSourceError> {
         if let Some(local) = LocalModuleSource::parse(source) {
             return Ok(Self::Local(local));

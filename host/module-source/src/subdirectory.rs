@@ -1,4 +1,4 @@
-//! Paths of modules in a package.
+//! Module paths in a package.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use crate::local::clean_path;
 /// The path of a module in its package: the part of a source after `//`. It never leads out of the
 /// package.
 ///
-/// Names may be patterns with the syntax of shells: `*` and `?` match any characters, `[a-c]` and
-/// `[^a-c]` one character of a class, and a backslash quotes the next character.
+/// Components may be shell patterns: `*` and `?` match any characters, `[a-c]` and `[^a-c]` match
+/// one character of a class, and a backslash quotes the next character.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackageSubdirectory {
-    /// The path as Terraform writes it: without a name `..`, and possibly with a leading slash.
+    /// The path as Terraform writes it: without `..` components, and possibly with a leading slash.
     text: String,
 }
 
@@ -26,7 +26,7 @@ impl PackageSubdirectory {
     /// Parses the part of a source after `//`.
     ///
     /// # Errors
-    /// If the path leads out of the package.
+    /// Returns an error if the path leads out of the package.
     pub fn parse(text: &str) -> Result<Self, ModuleSourceError> {
         if text.is_empty() {
             return Ok(Self::root());
@@ -38,8 +38,7 @@ impl PackageSubdirectory {
         Ok(Self { text })
     }
 
-    /// Returns the path below this path, as for a module in a package whose registry refers to a
-    /// directory in another package.
+    /// Joins a path to this path, for a module whose registry refers to a directory in another package.
     #[must_use]
     pub fn join(&self, inner: &Self) -> Self {
         match (self.text.is_empty(), inner.text.is_empty()) {
@@ -54,7 +53,7 @@ impl PackageSubdirectory {
         &self.text
     }
 
-    /// Returns the names on the path, from the package's directory.
+    /// Returns the components of the path, starting at the package's directory.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.text.split('/').filter(|name| !matches!(*name, "" | "."))
     }
@@ -64,7 +63,7 @@ impl PackageSubdirectory {
         self.names().next().is_none()
     }
 
-    /// Returns whether a name on the path is a pattern.
+    /// Returns whether a component of the path is a pattern.
     pub fn is_pattern(&self) -> bool {
         self.text.contains(['*', '?', '[', '\\'])
     }
@@ -74,7 +73,7 @@ impl PackageSubdirectory {
         self.names().collect()
     }
 
-    /// Returns whether a pattern, which is one name on a path, matches a file name. An invalid
+    /// Returns whether a pattern, which is one path component, matches a file name. An invalid
     /// pattern matches nothing.
     pub fn pattern_matches(pattern: &str, name: &str) -> bool {
         let pattern: Vec<char> = pattern.chars().collect();
@@ -83,8 +82,7 @@ impl PackageSubdirectory {
     }
 }
 
-/// Matches with one restart position, for the last `*`, so the cost is at most the product of both
-/// lengths.
+/// Backtracks only to the last `*`, so the cost is at most the product of both lengths.
 fn matches_from(pattern: &[char], name: &[char]) -> bool {
     let (mut at, mut position) = (0, 0);
     let mut restart = None;
@@ -113,8 +111,8 @@ fn matches_from(pattern: &[char], name: &[char]) -> bool {
     }
 }
 
-/// Matches one character against the element of a pattern at `at`. Returns the position after the
-/// element, or `None` if it does not match.
+/// Matches one character against the element at position `at` of a pattern. Returns the position
+/// after the element, or `None` if it does not match.
 fn match_one(pattern: &[char], at: usize, character: char) -> Option<usize> {
     match *pattern.get(at)? {
         '?' => Some(at + 1),
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_like_those_of_terraform() {
+    fn patterns_match_as_in_terraform() {
         for (pattern, name, expected) in [
             ("*", "a", true),
             ("*", ".hidden", true),
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_are_matched_quickly() {
+    fn many_wildcards_match_quickly() {
         let pattern = "*a".repeat(500);
         assert!(!PackageSubdirectory::pattern_matches(&pattern, &"b".repeat(5_000)));
         assert!(!PackageSubdirectory::pattern_matches(&format!("{pattern}x"), &"a".repeat(5_000)));

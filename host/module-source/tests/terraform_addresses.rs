@@ -1,5 +1,5 @@
-//! Sources, and what `terraform get` of Terraform 1.11.4 records for them in `modules.json`, or the
-//! package that it reports as being downloaded if the download fails.
+//! Compares sources with the addresses that `terraform get` of Terraform 1.11.4 records for them in
+//! `modules.json` or, if the download fails, with the package that it reports.
 
 use proptest::prelude::*;
 use wardian_module_source::{ModuleSource, RegistryModuleSource};
@@ -161,7 +161,7 @@ const INVALID: &[&str] = &[
 ];
 
 #[test]
-fn full_addresses_are_those_of_terraform() {
+fn full_addresses_match_terraform() {
     for (source, expected) in RECORDED {
         let parsed = ModuleSource::parse(source).unwrap_or_else(|error| panic!("{source}: {error}"));
         assert_eq!(parsed.full_address(), *expected, "{source}");
@@ -187,12 +187,12 @@ fn display_redacts_secrets() {
 
 proptest! {
     #[test]
-    fn no_source_causes_a_panic(source in "\\PC{0,60}") {
+    fn arbitrary_sources_never_panic(source in "\\PC{0,60}") {
         check(&source);
     }
 
     #[test]
-    fn no_address_like_text_causes_a_panic(
+    fn address_like_text_never_panics(
         source in "((git|hg|s3|gcs|file|http|oci)::)?((https?|ssh|file|oci|git)://)?[a-z@:%./?&=#*\\[\\]-]{0,40}"
     ) {
         check(&source);

@@ -1,21 +1,21 @@
-//! The cache of packages, which all configurations of a user share.
+//! The package cache, which all configurations of a user share.
 //!
 //! | path | content |
 //! |---|---|
-//! | `trees/DIGEST` | the tree of a package whose hash has this digest |
+//! | `trees/DIGEST` | the file tree of a package, by the digest of its hash |
 //! | `packages/DIGEST.json` | the hash of a package, by its address and its commit, version or digest |
 //! | `git/DIGEST` | the objects of a repository, by its URL |
 //! | `locks/NAME.lock` | locked while an entry is written |
 //! | `tmp/NAME`, `tmp/NAME.lock` | files of a running process |
 //!
 //! The directory is private: only its user can write to it. A tree is written below `tmp` and then
-//! renamed, so it is complete or absent. It is hashed again each time when it is copied into a
-//! configuration; a tree that has changed is removed and fetched again. Trees are copied, not
-//! linked, since a file that is edited in one configuration must not change in the others; the
-//! kernel shares the blocks of a copy if the file system supports it.
+//! renamed, so it is complete or absent. Each time it is copied into a configuration, it is hashed
+//! again; a tree that has changed is removed and fetched again. Trees are copied, not linked, since
+//! a file that is edited in one configuration must not change in the others; the kernel shares the
+//! blocks of both copies if the file system supports it.
 //!
 //! Locks belong to open files, so the kernel releases them when a process ends for any reason. The
-//! next process removes what a killed process has left in `tmp`.
+//! next process removes the files that a killed process has left in `tmp`.
 
 mod lock;
 mod prune;
@@ -41,9 +41,9 @@ use crate::tree::{TreeContents, TreeError, prepare};
 pub enum ModuleCacheError {
     #[error(transparent)]
     Directory(#[from] CacheError),
-    #[error("failed to use the cache of modules: {}: {source}{}", path.display(), disk_advice(source))]
+    #[error("failed to use the module cache: {}: {source}{}", path.display(), disk_advice(source))]
     Access { path: PathBuf, source: io::Error },
-    #[error("failed to use the cache of modules: {0}")]
+    #[error("failed to use the module cache: {0}")]
     Tree(#[from] TreeError),
 }
 
@@ -72,7 +72,7 @@ impl ModuleCache {
     /// Opens a cache, and creates its directory if necessary.
     ///
     /// # Errors
-    /// If the directory cannot be created, or other users can write to it.
+    /// Returns an error if the directory cannot be created, or other users can write to it.
     pub fn open(root: &Path) -> Result<Self, ModuleCacheError> {
         private_directory(root)?;
         let root = root.canonicalize().map_err(|error| ModuleCacheError::new(root, error))?;
@@ -150,19 +150,19 @@ impl ModuleCache {
         Ok(None)
     }
 
-    /// Reads the digests of a tree, if the cache contains it without a change.
+    /// Reads the digests of a tree, if the cache contains the tree and it has not changed.
     pub(crate) fn tree_contents(&self, hash: &TreeHash) -> Option<TreeContents> {
         TreeContents::read(&self.tree(hash)).ok().filter(|contents| contents.hash() == *hash)
     }
 
-    /// Removes an entry. It vanishes at once for other processes.
+    /// Removes an entry. For other processes, it disappears atomically.
     fn remove(&self, entry: &Path) {
         let removed = self
             .temporary_directory()
             .map_err(io::Error::other)
             .and_then(|temporary| fs::rename(entry, temporary.path().join("removed")));
         if let Err(error) = removed {
-            tracing::warn!(path = %entry.display(), %error, "cannot remove an entry of the cache of modules");
+            tracing::warn!(path = %entry.display(), %error, "cannot remove an entry of the module cache");
         }
     }
 }
@@ -172,7 +172,7 @@ fn repository_lock(repository: &Path) -> String {
     format!("repository {}", repository.display())
 }
 
-/// Records the time of the last use, by which entries are removed.
+/// Records the time of the last use, which determines the order in which entries are removed.
 pub(crate) fn mark_as_used(path: &Path) {
     let now = std::time::SystemTime::now();
     let marked = fs::File::open(path).and_then(|file| file.set_modified(now));

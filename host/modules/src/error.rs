@@ -8,6 +8,7 @@ use wardian_address::Version;
 use wardian_module_source::{ModuleSourceError, TreeHash};
 use wardian_registry::modules::ModuleRegistryError;
 
+use crate::getters::s3::BucketError;
 use crate::package_error::PackageError;
 use crate::subdirectory::SubdirectoryError;
 
@@ -37,7 +38,7 @@ pub enum InstallProblem {
     /// The registry's host or the module's names cannot be used in requests.
     #[error("{reason}")]
     RegistryAddress { module: String, reason: String },
-    /// The registry has only prereleases, which must be required exactly.
+    /// The registry has only prereleases, which an exact constraint must require.
     #[error("module \"{module}\" has no versions available on {host} that are not prereleases")]
     NoVersions { module: String, host: String },
     #[error(
@@ -61,17 +62,17 @@ pub enum InstallProblem {
     /// The module's directory is not in the package of a registry.
     #[error("the directory of the module does not exist in {module} {version}: {source}")]
     RegistrySubdirectory { module: String, version: Version, source: SubdirectoryError },
-    /// The package is not the pinned one.
+    /// The package differs from the pinned package.
     #[error(
         "the content of {package} has changed since it was pinned: its hash is {found}, but the pinned hash is \
          {pinned}. If the change is expected, run `wardian init -upgrade` to pin the new content"
     )]
     ContentChanged { package: String, pinned: TreeHash, found: TreeHash },
-    /// The files in the directory of an installed module are not those that were installed.
+    /// The files in the directory of an installed module differ from the files that were installed.
     #[error(
         "the files in {} were changed after the module was installed: their hash is {found}, but the pinned hash of \
          {package} is {pinned}. Remove the directory and run `wardian init` to install the pinned content, or run \
-         `wardian init -upgrade` to install and pin the present content of the source", directory.display()
+         `wardian init -upgrade` to install and pin the current content of the source", directory.display()
     )]
     FilesChanged { directory: PathBuf, package: String, pinned: TreeHash, found: TreeHash },
     #[error(
@@ -83,7 +84,7 @@ pub enum InstallProblem {
     Write { path: PathBuf, source: io::Error },
     #[error("failed to remove the previous content of {}: {source}", path.display())]
     Remove { path: PathBuf, source: io::Error },
-    /// A key that is not a file name.
+    /// The module's key cannot be used as a file name.
     #[error("the path to the module cannot be the name of a directory")]
     Key,
 }
@@ -92,8 +93,15 @@ impl ModuleInstallError {
     /// Returns the summary of the diagnostic, which is Terraform's if Terraform has the same error.
     pub fn summary(&self) -> &'static str {
         match &*self.problem {
-            InstallProblem::Download { source: PackageError::Subdirectory(_), .. }
-            | InstallProblem::ReferredDownload { source: PackageError::Subdirectory(_), .. }
+            // Terraform creates no directory for a prefix without objects.
+            InstallProblem::Download {
+                source: PackageError::Subdirectory(_) | PackageError::Bucket(BucketError::Empty { .. }),
+                ..
+            }
+            | InstallProblem::ReferredDownload {
+                source: PackageError::Subdirectory(_) | PackageError::Bucket(BucketError::Empty { .. }),
+                ..
+            }
             | InstallProblem::Subdirectory(_) => "Failed to expand subdir globs",
             InstallProblem::Download { .. } | InstallProblem::ReferredDownload { .. } => {
                 "Failed to download module"
@@ -132,7 +140,7 @@ fn describe(error: &ModuleInstallError) -> String {
     }
 }
 
-/// Returns whether a problem may have the reason that a server cannot be reached.
+/// Returns whether the problem may be caused by a server that cannot be reached.
 fn may_be_unreachable(problem: &InstallProblem) -> bool {
     match problem {
         InstallProblem::Registry(_) => true,
@@ -171,7 +179,7 @@ impl fmt::Display for Origin<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModuleInstallWarning {
-    /// A registry lists a version that is not a version.
+    /// A registry lists a version that is not a valid version.
     #[error(
         "The registry at {host} returned an invalid version string \"{version}\" for module \"{key}\", which is \
          ignored."

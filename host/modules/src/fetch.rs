@@ -22,20 +22,20 @@ use crate::package_error::PackageError;
 use crate::programs::ProgramRunner;
 use crate::subdirectory;
 
-/// Maximum number of servers in a row that refer to another location.
+/// Maximum number of consecutive referrals by servers to another location.
 const MAX_REFERRALS: usize = 10;
 
-/// The server that named the address of a package, if it was not the configuration.
+/// The server that returned the address of a package, if the address is not from the configuration.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Referral {
-    /// The number of servers in a row that referred to another location.
+    /// The number of consecutive referrals to another location.
     pub count: usize,
-    /// Whether the address came over an encrypted connection.
+    /// Whether the address was received over an encrypted connection.
     pub is_encrypted: bool,
 }
 
 impl Referral {
-    /// Returns the referral of a server.
+    /// Returns the referral to a location that a server returned.
     pub(crate) fn from_server(url_is_https: bool) -> Self {
         Self { count: 1, is_encrypted: url_is_https }
     }
@@ -44,8 +44,8 @@ impl Referral {
         Self { count: self.count + 1, is_encrypted: url.scheme() == "https" }
     }
 
-    /// Rejects locations to which a server must not refer: those on this machine, and those without
-    /// encryption if the server was reached with encryption.
+    /// Rejects locations to which a server must not refer: locations on this machine, and
+    /// unencrypted locations if the connection to the server was encrypted.
     fn check(self, package: &RemotePackage, location: &PackageLocation) -> Result<(), PackageError> {
         let problem = match location {
             _ if self.count == 0 => return Ok(()),
@@ -82,7 +82,7 @@ pub(crate) struct PackageFetcher {
 }
 
 impl PackageFetcher {
-    /// Fetches a package. A pinned commit is fetched instead of the present one.
+    /// Fetches a package. A pinned commit is fetched instead of the current commit.
     pub(crate) async fn fetch(
         &self,
         package: &RemotePackage,

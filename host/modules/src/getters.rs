@@ -1,4 +1,4 @@
-//! The getters: each fetches packages from one kind of place into the cache.
+//! The getters. Each getter fetches packages from one kind of location into the cache.
 
 pub(crate) mod archive;
 pub(crate) mod bucket;

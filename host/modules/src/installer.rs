@@ -2,12 +2,12 @@
 //!
 //! For each call, the installer decides in this order:
 //!
-//! 1. An installed module stays if its source is the same, its version is accepted, its directory
-//!    exists and its content has the pinned hash. With [`InstallMode::Upgrade`], no module stays.
+//! 1. An installed module is kept if its source is the same, its version is accepted, its directory
+//!    exists and its content has the pinned hash. With [`InstallMode::Upgrade`], no module is kept.
 //! 2. A pinned package is taken from the cache without any request, if the cache contains it.
 //! 3. The package is fetched into the cache, and its hash is compared with the pin.
 //! 4. The package is copied from the cache to a temporary directory next to its target, its hash is
-//!    computed again from what was copied, and the directory is renamed.
+//!    computed again from the copied files, and the directory is renamed.
 //!
 //! Calls are processed concurrently, but a package that several calls need is fetched once.
 
@@ -46,13 +46,13 @@ use crate::programs::ProgramRunner;
 /// The number of modules that are installed at the same time.
 const CONCURRENT_MODULES: usize = 8;
 
-/// Which packages may be installed.
+/// The packages that may be installed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ModuleTrust {
     /// Any package.
     #[default]
     Trusted,
-    /// Only packages that are pinned, and no program is run: for untrusted configurations.
+    /// Only pinned packages are installed, and no program is run. For untrusted configurations.
     OnlyPinned,
 }
 
@@ -61,7 +61,7 @@ pub enum ModuleTrust {
 pub enum InstallMode {
     #[default]
     Keep,
-    /// All packages are fetched again, and pinned as they are then.
+    /// All packages are fetched again, and their new content is pinned.
     Upgrade,
 }
 
@@ -69,8 +69,8 @@ pub enum InstallMode {
 pub struct ModuleInstallerOptions {
     /// The root module's directory: absolute.
     pub root: PathBuf,
-    /// The directory of installed modules, as it is written to the manifest: relative to the root
-    /// module's directory, or absolute. It is `.terraform/modules` by default.
+    /// The directory of installed modules, in the form that the manifest contains: relative to the
+    /// root module's directory, or absolute. It is `.terraform/modules` by default.
     pub directory: PathBuf,
     pub cache: ModuleCache,
     pub downloader: Downloader,
@@ -79,7 +79,7 @@ pub struct ModuleInstallerOptions {
     pub oci: OciClient,
     pub s3: S3Settings,
     pub gcs: GcsSettings,
-    /// The environment of this process. `git` and `hg` receive a part of it.
+    /// The environment of this process. `git` and `hg` receive some of its variables.
     pub environment: Vec<(OsString, OsString)>,
     /// Time limit of one run of a program.
     pub program_time: Duration,
@@ -89,7 +89,7 @@ pub struct ModuleInstallerOptions {
     pub observer: Arc<dyn ModuleObserver>,
 }
 
-/// A module call whose module must be in a directory. Calls of local modules are not installed.
+/// A module call whose module is to be installed. Local modules are not installed.
 #[derive(Clone, Debug)]
 pub struct ModuleCallRequest {
     /// The names of the module calls on the path to the module, separated by dots.
@@ -101,21 +101,21 @@ pub struct ModuleCallRequest {
     pub origin: String,
 }
 
-/// A module that is in its directory.
+/// A module that is installed in its directory.
 #[derive(Clone, Debug)]
 pub struct ModuleInstallation {
     pub key: String,
-    /// The full address, as it is written to the manifest.
+    /// The full address, in the form that the manifest contains.
     pub source: String,
     /// The version, if the module is from a registry.
     pub version: Option<Version>,
     /// The directory of the module, relative to the root module's directory or absolute.
     pub directory: PathBuf,
-    /// The root of the package that contains the module. Local calls must stay in it.
+    /// The root of the package that contains the module. Local module calls must not lead out of it.
     pub package_directory: PathBuf,
-    /// The pin of the package. Packages on this machine have none.
+    /// The pin of the package. Packages on this machine have no pin.
     pub pin: Option<ModulePin>,
-    /// Whether the module was installed now.
+    /// Whether this run has installed the module.
     pub is_new: bool,
     pub warnings: Vec<ModuleInstallWarning>,
 }
@@ -129,14 +129,14 @@ pub struct ModuleInstaller {
     manifest: Mutex<ModuleManifest>,
     /// The pins that this run has found.
     new_pins: Mutex<ModulePins>,
-    /// Directories on this machine that are linked.
+    /// The directories on this machine to which links were created.
     linked: Mutex<HashSet<PathBuf>>,
     packages: OnceMap<PackageRecord>,
     versions: OnceMap<Arc<ModuleVersions>>,
     _lock: EntryLock,
 }
 
-/// The options that are used after the start.
+/// The options that are used after the installer was created.
 struct InstallerState {
     root: PathBuf,
     directory: PathBuf,
@@ -199,7 +199,7 @@ impl ModuleInstaller {
     /// manifest. Waits while another process installs modules in the directory.
     ///
     /// # Errors
-    /// If the directory cannot be created or locked.
+    /// Returns an error if the directory cannot be created or locked.
     pub async fn open(options: ModuleInstallerOptions) -> Result<Self, ModuleCacheError> {
         let path = options.root.join(&options.directory);
         let failed = |error| ModuleCacheError::new(&path, error);
@@ -272,12 +272,12 @@ impl ModuleInstaller {
         lock(&self.new_pins).clone()
     }
 
-    /// Adds the records of local modules and writes the manifest. Call this if all modules are
-    /// installed. Returns the records of local modules that are new or changed, and all of them if
-    /// modules are upgraded.
+    /// Adds the records of local modules and writes the manifest. Call this when all modules are
+    /// installed. Returns the records of local modules that are new or changed or, if modules are
+    /// upgraded, the records of all local modules.
     ///
     /// # Errors
-    /// If the manifest cannot be written.
+    /// Returns an error if the manifest cannot be written.
     pub fn finish(&self, local: Vec<ManifestRecord>) -> Result<Vec<ManifestRecord>, ModuleCacheError> {
         let path = self.path();
         let before = ModuleManifest::read(&path);
@@ -363,7 +363,7 @@ impl ModuleInstaller {
         Ok(ChosenPackage { record, package, version: None, subdirectory, warnings: Vec::new() })
     }
 
-    /// Returns the pin of a package: that of the lock file, or one that this run has found.
+    /// Returns the pin of a package from the lock file or, if the lock file has none, from this run.
     fn pin(&self, package: &str, version: Option<&Version>) -> Option<ModulePin> {
         let new = lock(&self.new_pins).get(package, version).cloned();
         match self.options.mode {
@@ -440,8 +440,8 @@ fn check_pin(package: &str, pin: Option<&ModulePin>, record: &PackageRecord) -> 
     }
 }
 
-/// Returns whether a package is on this machine. Such a package is not pinned, since its user
-/// changes it.
+/// Returns whether a package is on this machine. Such a package is not pinned, since the user may
+/// change it at any time.
 fn is_on_this_machine(package: &RemotePackage) -> bool {
     matches!(package.location(), Ok(PackageLocation::File(_)))
 }

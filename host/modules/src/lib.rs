@@ -17,19 +17,18 @@
 //! Invariants:
 //! - a module is in its directory only if its complete content has the pinned hash, or no pin exists
 //!   yet; the hash is computed from the files that were written there;
-//! - no request is sent and no program is started for a module that is installed as it is pinned, or
-//!   whose pinned package is in the cache;
-//! - with [`ModuleTrust::OnlyPinned`], nothing but pinned packages is installed, and no program is
-//!   started;
-//! - directories and entries of the cache appear under their names when they are complete, so a
-//!   killed process leaves only temporary files, which the next one removes;
-//! - all sizes and numbers that servers and packages determine are limited: archives, trees, lists,
+//! - no request is sent and no program is started for a module whose installed content matches its
+//!   pin, or whose pinned package is in the cache;
+//! - with [`ModuleTrust::OnlyPinned`], only pinned packages are installed, and no program is started;
+//! - directories and cache entries appear under their final names when they are complete, so a
+//!   killed process leaves only temporary files, which the next process removes;
+//! - all sizes and counts that servers and packages determine are limited: archives, trees, lists,
 //!   pages, output of programs, submodules;
 //! - no address in an error, event or log contains a password, a key or a token.
 //!
-//! This crate reads no environment variables and no home directory: the caller passes settings,
-//! paths and the environment of programs. It runs only `git` and `hg`, and writes only to the
-//! directory of installed modules and to the cache.
+//! This crate reads neither environment variables nor the home directory: the caller passes
+//! settings, paths and the environment of programs. It runs only `git` and `hg`, and writes only to
+//! the directory of installed modules and to the cache.
 
 mod cache;
 mod error;

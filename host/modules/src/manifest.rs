@@ -1,7 +1,7 @@
 //! The module manifest, `modules.json` in the directory of the installed modules.
 //!
-//! Terraform and Wardian read it to find installed modules. The text is byte for byte that of
-//! Terraform: one line, sorted by key, with the characters `<`, `>` and `&` escaped.
+//! Terraform and Wardian read it to find installed modules. The text is byte for byte the same as
+//! Terraform's: one line, sorted by key, with the characters `<`, `>` and `&` escaped.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -65,8 +65,8 @@ struct RecordEntry {
 }
 
 impl ModuleManifest {
-    /// Reads the manifest in a directory. A manifest that is missing or invalid is empty, because
-    /// its content can be determined again.
+    /// Reads the manifest in a directory. A missing or invalid manifest is treated as empty,
+    /// because its content can be determined again.
     pub fn read(directory: &Path) -> Self {
         match read_regular(&directory.join(MANIFEST_FILE_NAME), MAX_MANIFEST_BYTES) {
             Ok(bytes) => Self::parse(&bytes),
@@ -82,7 +82,7 @@ impl ModuleManifest {
                 "" => None,
                 version => Some(Version::parse(version).ok()?),
             };
-            // Earlier versions of Terraform wrote the separators of the system.
+            // Earlier versions of Terraform wrote the operating system's path separators.
             let directory = entry.dir.replace('\\', "/");
             let record = ManifestRecord { key: entry.key, source: entry.source, version, directory };
             Some((record.key.clone(), record))
@@ -94,7 +94,7 @@ impl ModuleManifest {
         self.records.get(key)
     }
 
-    /// Adds a record, or replaces the one with the same key.
+    /// Adds a record, or replaces the record with the same key.
     pub fn insert(&mut self, record: ManifestRecord) {
         self.records.insert(record.key.clone(), record);
     }
@@ -136,7 +136,7 @@ impl ModuleManifest {
     /// Writes the manifest to a directory, which is created if necessary.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(&self, directory: &Path) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt as _;
         fs::create_dir_all(directory)?;
@@ -151,7 +151,7 @@ pub(crate) fn with_slashes(path: &Path) -> String {
     path.display().to_string().replace('\\', "/")
 }
 
-/// Appends a string as Go's encoder writes it.
+/// Appends a string in the encoding of Go's JSON encoder.
 fn push_string(text: &mut String, value: &str) {
     text.push('"');
     for character in value.chars() {
@@ -186,9 +186,9 @@ mod tests {
         }
     }
 
-    /// The text was written by Terraform 1.11.4.
+    /// The expected text was written by Terraform 1.11.4.
     #[test]
-    fn text_is_that_of_terraform() {
+    fn manifest_text_matches_terraform() {
         let text = "{\"Modules\":[{\"Key\":\"\",\"Source\":\"\",\"Dir\":\".\"},{\"Key\":\"a\",\"Source\":\
             \"git::file:///tmp/r?depth=1\\u0026ref=dev\",\"Dir\":\".terraform/modules/a\"},{\"Key\":\"m\",\"Source\":\
             \"reg.test/a/b/c\",\"Version\":\"3.0.0\",\"Dir\":\".terraform/modules/m\"}]}";
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_escaped_like_those_of_go() {
+    fn strings_are_escaped_as_in_go() {
         let mut text = String::new();
         push_string(&mut text, "a\"b\\c\n\r\t\u{8}\u{c}\u{1}<>&\u{2028}\u{7f}ü😀");
         assert_eq!(text, "\"a\\\"b\\\\c\\n\\r\\t\\b\\f\\u0001\\u003c\\u003e\\u0026\\u2028\u{7f}ü😀\"");

@@ -16,8 +16,8 @@ use crate::tree::TreeError;
 const OPERATOR: &str = "ask the operator of the server to correct it";
 const PUBLISHER: &str = "ask the publisher to correct it, or use another version";
 
-/// The reason why a package could not be fetched. The text does not name the module and the
-/// package, which the error of the module does.
+/// The reason why a package could not be fetched. The text does not contain the module and the
+/// package, because the module's error contains them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackageError {
@@ -55,7 +55,7 @@ pub enum PackageError {
         "the list of checksums has the address \"{address}\", which is not an http or https URL; correct the checksum argument of the source"
     )]
     ChecksumAddress { address: String },
-    /// A server referred to something that it must not refer to.
+    /// A server referred to a location to which it must not refer.
     #[error("the server referred to {target}, {problem}; {OPERATOR}")]
     Referral { target: String, problem: &'static str },
     #[error("the server referred to \"{location}\": {source}; {OPERATOR}")]
@@ -71,9 +71,9 @@ pub enum PackageError {
         "{address} was not fetched, because network access is disabled (offline mode) and the package is not in the cache; run the command without -offline and unset WARDIAN_OFFLINE"
     )]
     Offline { address: String },
-    /// The package is not an archive that can be recognized.
+    /// The package is not an archive in a known format.
     #[error(
-        "the response of {url} is neither a zip archive nor a compressed tar archive; check the address, or ask the operator of the server to correct it"
+        "the response from {url} is neither a zip archive nor a compressed tar archive; check the address, or ask the operator of the server to correct it"
     )]
     UnknownArchive { url: String },
     #[error("source path error: {path}: {reason}")]

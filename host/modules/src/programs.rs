@@ -1,9 +1,9 @@
 //! Runs `git` and `hg`.
 //!
-//! A program receives no terminal, no input, and only the variables that it needs: those of its own
-//! configuration, of SSH, proxies and certificates, and of the credential helpers that users
-//! configure. Its output, the time that it runs and the size of what it fetches are limited.
-//! Dropping the future that runs it kills it and its descendants. Errors show the end of its
+//! A program receives no terminal, no input, and only the variables that it needs: the variables
+//! for its own configuration, SSH, proxies, certificates, and the credential helpers that users
+//! configure. Its output, its run time and the size of the fetched data are limited. Dropping the
+//! future of a run kills the program and its descendants. Errors contain the end of the program's
 //! messages, without credentials.
 
 use std::collections::BTreeMap;
@@ -15,14 +15,14 @@ use std::time::Duration;
 use wardian_access::{Denied, ExitStatus, FinishedProgram, ProcessAuthority, ProgramLaunch};
 use wardian_process::{Command, CommandEvent, DescendantPolicy, Launcher, ProcessError, variable_matches};
 
-/// Time limit of one run of a program, unless the options set another.
+/// Time limit of one run of a program, unless the options set another limit.
 pub const MAX_PROGRAM_TIME: Duration = Duration::from_mins(30);
 
-/// The part of the messages of a program that is kept.
+/// The number of bytes at the end of a program's messages that are retained.
 const MAX_MESSAGE_BYTES: usize = 8 << 10;
-/// The number of lines of messages that an error shows.
+/// The number of message lines that an error contains.
 const MAX_MESSAGE_LINES: usize = 6;
-/// The interval between two checks of the size of what a program fetches.
+/// The interval between two checks of the size of the fetched data.
 const SIZE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The variables that a program receives. A name that ends with `*` is a prefix.
@@ -110,9 +110,9 @@ pub enum ProgramError {
     #[error("{program} {status}: {message}")]
     Failed {
         program: &'static str,
-        /// How the program ended, such as "exited with 128".
+        /// The way in which the program ended, such as "exited with 128".
         status: String,
-        /// The end of its messages.
+        /// The end of the messages of the program.
         message: String,
     },
     #[error("{program} was terminated, because it ran for more than {} seconds", limit.as_secs())]
@@ -132,10 +132,10 @@ pub(crate) struct ProgramRun<'a> {
     pub arguments: Vec<String>,
     pub directory: &'a Path,
     pub variables: Vec<(&'static str, OsString)>,
-    /// Settings of git that may contain secrets, so they are not passed as arguments, which other
-    /// users can see.
+    /// Git settings that may contain secrets. They are not passed as arguments, because other users
+    /// can see the arguments of a process.
     pub git_settings: Vec<(String, String)>,
-    /// Texts that messages must not contain.
+    /// Strings that messages must not contain.
     pub secrets: &'a [String],
     /// Maximum size of the standard output.
     pub max_output: usize,
@@ -209,14 +209,14 @@ impl ProgramRunner {
                 }
                 None => {
                     let (status, message) =
-                        ("did not report its end".to_owned(), messages.shown(run.secrets));
+                        ("did not report its exit status".to_owned(), messages.shown(run.secrets));
                     return Err(ProgramError::Failed { program, status, message });
                 }
             }
         }
     }
 
-    /// Returns the user's command for SSH, which git runs.
+    /// Returns the user's SSH command, which git runs.
     pub(crate) fn ssh_command(&self) -> Option<&OsString> {
         self.variables.get(OsStr::new("GIT_SSH_COMMAND"))
     }
@@ -228,7 +228,7 @@ impl ProgramRunner {
     ) -> Vec<(OsString, OsString)> {
         let mut environment = self.variables.clone();
         let mut set = |name: String, value: OsString| environment.insert(name.into(), value);
-        // The messages of programs are compared with English texts.
+        // Program messages are compared with English text.
         set("LC_ALL".into(), "C".into());
         set("GIT_TERMINAL_PROMPT".into(), "0".into());
         set("HGPLAIN".into(), "1".into());
@@ -250,7 +250,7 @@ fn is_passed(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| PASSED_VARIABLES.iter().any(|pattern| variable_matches(pattern, name)))
 }
 
-/// Allows only the programs of getters, by their names.
+/// An authority that allows only the programs of getters, by their names.
 struct RepositoryPrograms;
 
 impl RepositoryPrograms {
@@ -319,7 +319,7 @@ fn check_size(program: &'static str, growing: Option<(&Path, u64)>) -> Result<()
 }
 
 /// Returns the size of the files in a directory, or a number above `limit` as soon as the limit is
-/// exceeded. Files that vanish during the visit do not count.
+/// exceeded. Files that are removed during the visit are ignored.
 pub(crate) fn size_of(directory: &Path, limit: u64) -> u64 {
     let mut size = 0u64;
     let mut waiting = vec![directory.to_owned()];
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages_are_shortened_and_redacted() {
+    async fn messages_are_truncated_and_redacted() {
         let place =
             script("printf 'first\\n\\033[31mfatal: https://u:s3cret@h/r\\nhint: x\\n' >&2; exit 128");
         let secrets = ["u:s3cret".to_owned(), "s3cret".to_owned()];
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn missing_program_is_named() {
+    async fn error_names_missing_program() {
         let empty = tempfile::tempdir().unwrap();
         let environment = vec![("PATH".into(), empty.path().into())];
         let runner = ProgramRunner::new(&environment, MAX_PROGRAM_TIME);

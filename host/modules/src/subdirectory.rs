@@ -18,8 +18,8 @@ pub enum SubdirectoryError {
     Multiple { subdirectory: String },
     #[error("subdir \"{subdirectory}\" is not a directory")]
     NotADirectory { subdirectory: String },
-    /// A symbolic link on the path leads to another place.
-    #[error("subdir \"{subdirectory}\" leads outside of the module package")]
+    /// A symbolic link on the path resolves to a different location.
+    #[error("subdir \"{subdirectory}\" points outside the module package")]
     Outside { subdirectory: String },
     #[error("subdir \"{subdirectory}\" contains a pattern that matches too many names")]
     TooMany { subdirectory: String },
@@ -28,7 +28,7 @@ pub enum SubdirectoryError {
 /// Returns the path of a module relative to its package. Patterns are expanded.
 ///
 /// # Errors
-/// If no directory, or more than one, is at the path.
+/// Returns an error if no directory, or more than one, is at the path.
 pub(crate) fn find(package: &Path, subdirectory: &PackageSubdirectory) -> Result<PathBuf, SubdirectoryError> {
     let shown = || subdirectory.to_string();
     if subdirectory.is_root() {

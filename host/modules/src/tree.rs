@@ -5,10 +5,10 @@
 //! the link's target; no file has such a path, so a link and a file never have the same entry.
 //! Directories and permissions are not covered.
 //!
-//! The metadata of repositories (`.git` and `.hg`, at any depth) does not belong to the content. A
-//! package never contains it: it is removed before a package is stored, so that nothing in an
-//! installed module is exempt from the hash. Terraform installs it; it is ignored when a directory
-//! that Terraform has installed is verified.
+//! The metadata of repositories (`.git` and `.hg`, at any depth) is not part of the content. It is
+//! removed before a package is stored, so that the hash covers every file of an installed module.
+//! Terraform installs this metadata, so it is ignored when a directory that Terraform has installed
+//! is verified.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -40,16 +40,17 @@ impl TreeContents {
     /// Reads a tree. The cost is proportional to the size of its files.
     ///
     /// # Errors
-    /// If the tree cannot be read, or contains anything other than files, directories and links.
+    /// Returns an error if the tree cannot be read, or contains anything other than files,
+    /// directories and links.
     pub fn read(directory: &Path) -> Result<Self, TreeError> {
         TreeWalk::new(directory, None, HiddenFiles::Include)?.run()
     }
 
-    /// Copies a tree to a new directory, and returns what was written. Files are executable in the
-    /// copy if they are executable in the tree.
+    /// Copies a tree to a new directory, and returns the content of the copy. Files are executable
+    /// in the copy if they are executable in the tree.
     ///
     /// # Errors
-    /// If the tree cannot be read, or the copy cannot be written.
+    /// Returns an error if the tree cannot be read, or the copy cannot be written.
     pub fn copy(from: &Path, to: &Path) -> Result<Self, TreeError> {
         fs::create_dir(to).map_err(|error| TreeError::new(to, error.into()))?;
         TreeWalk::new(from, Some(to), HiddenFiles::Include)?.run()
@@ -58,7 +59,7 @@ impl TreeContents {
     /// Copies a tree like [`TreeContents::copy`], without its hidden files and directories.
     ///
     /// # Errors
-    /// The same as those of [`TreeContents::copy`].
+    /// Returns the same errors as [`TreeContents::copy`].
     pub(crate) fn copy_visible(from: &Path, to: &Path) -> Result<Self, TreeError> {
         fs::create_dir(to).map_err(|error| TreeError::new(to, error.into()))?;
         TreeWalk::new(from, Some(to), HiddenFiles::Omit)?.run()
@@ -68,8 +69,9 @@ impl TreeContents {
         TreeHash::from_bytes(*tree_digest(&self.digests).as_bytes())
     }
 
-    /// Returns whether this tree is the other tree without its hidden files and directories. When
-    /// Terraform installs a package a second time, it copies the first installation without them.
+    /// Returns whether this tree equals the other tree without its hidden files and directories.
+    /// When Terraform installs a package a second time, it copies the first installation without
+    /// hidden files and directories.
     pub fn is_without_hidden_files_of(&self, other: &Self) -> bool {
         self.digests.iter().eq(other.digests.iter().filter(|(path, _)| !is_hidden(path)))
     }
@@ -105,7 +107,7 @@ pub enum TreeProblem {
     Kind,
     #[error("the files of the package have more than {MAX_PACKAGE_BYTES} bytes together")]
     TooLarge,
-    #[error("the symbolic link leads to \"{target}\", outside of its package")]
+    #[error("the symbolic link points to \"{target}\", outside of its package")]
     LinkOutside { target: String },
 }
 
@@ -131,7 +133,7 @@ struct TreeWalk {
     root: PathBuf,
     parent: Directory,
     name: std::ffi::OsString,
-    /// The open directories of the copy on the path to the present one.
+    /// The open directories of the copy on the path to the current directory.
     copies: Option<Vec<Directory>>,
     contents: TreeContents,
     bytes_left: u64,
@@ -280,7 +282,7 @@ fn relative_path(root: &Path, path: &Path) -> Result<String, TreeProblem> {
 }
 
 /// Prepares a fetched tree for the cache: removes the metadata of repositories, and checks that no
-/// symbolic link leads out of the tree.
+/// symbolic link points outside of the tree.
 pub(crate) fn prepare(directory: &Path) -> Result<(), TreeError> {
     let failed = |error: FileAccessError| TreeError::new(directory, error.into());
     let real = directory.canonicalize().map_err(|error| failed(error.into()))?;

@@ -1,4 +1,4 @@
-//! Writes the zip files of a release, and checks zip files that others have written.
+//! Writes the zip files of a release, and checks zip files from other sources.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,10 +16,10 @@ use crate::source_date::SourceDate;
 /// Maximum number of entries of a package.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The number of bytes that are compressed at once. The compressed data can depend on it.
+/// The number of bytes that are compressed in one step. The compressed data can depend on this number.
 const BLOCK_BYTES: u64 = 256 << 10;
 
-/// The size from which an entry needs the extended format of zip files.
+/// The minimum size of an entry that requires the zip64 format.
 const MAX_SHORT_BYTES: u64 = u32::MAX as u64;
 
 /// A file to add to a zip file.
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_not_packages() {
+    fn file_that_is_not_a_zip_archive_is_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.zip");
         fs::write(&path, "not a zip file").unwrap();

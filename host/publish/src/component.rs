@@ -19,8 +19,8 @@ pub(crate) struct ReleaseComponent {
     pub(crate) summary: ComponentSummary,
 }
 
-/// Reads a component, and checks that hosts accept it: that its declaration is valid, and that it
-/// exports the interface of the plugin.
+/// Reads a component, and checks that hosts will accept it: its declaration must be valid, and it
+/// must export the plugin's interface.
 pub(crate) fn read_component(
     path: &Path,
     address: &ProviderAddress,
@@ -28,7 +28,8 @@ pub(crate) fn read_component(
     // The error states whether the file is too large.
     let bytes = read_regular(path, MAX_COMPONENT_BYTES)
         .map_err(|source| PublishError::Read { path: path.to_owned(), source })?;
-    // Relative directories of the declaration are not resolved here, so any root module is right.
+    // Relative directories in the declaration are not resolved here, so any root module can be
+    // used.
     let root_module = if cfg!(windows) { Path::new("C:\\") } else { Path::new("/") };
     let inspected = inspect(&bytes, root_module)
         .map_err(|source| PublishError::Component { path: path.to_owned(), source })?;

@@ -1,5 +1,4 @@
-//! Writes the files of a release to a directory, from which they are uploaded as the assets of a
-//! release.
+//! Writes the files of a release to a directory, from which the publisher uploads them as release assets.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -20,7 +19,7 @@ use crate::release::Release;
 /// complete. Returns the path of the list, which the publisher signs.
 ///
 /// # Errors
-/// If a file exists with other content, or cannot be written.
+/// Returns an error if a file exists with different content, or cannot be written.
 pub fn publish_directory(
     release: &Release,
     directory: &Path,
@@ -78,7 +77,8 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Writes a file, whose content must have a known digest. `origin` is named if it does not.
+    /// Writes a file whose content must have a known digest. If the digest differs, the error
+    /// contains `origin`.
     fn write(
         &self,
         name: &str,
@@ -110,7 +110,7 @@ impl Output<'_> {
                 Ok(())
             }
             Err(error) => {
-                // The error that is returned is more important than one of the removal.
+                // The returned error is more important than an error during the removal.
                 let _ = fs::remove_file(&partial);
                 Err(error)
             }

@@ -26,7 +26,7 @@ pub enum PublishError {
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{} is not a component that can be published: {source}", path.display())]
     Component { path: PathBuf, source: InspectError },
-    /// The component does not export the interface of such a plugin.
+    /// The component does not export the interface of a plugin of this kind.
     #[error("{} is not a {kind}: it does not export {interface}", path.display())]
     NotAPlugin {
         path: PathBuf,
@@ -54,17 +54,17 @@ pub enum PublishError {
     /// A file was changed while the release was published.
     #[error("{} was changed after the release was built; build it again", path.display())]
     Changed { path: PathBuf },
-    /// The release directory contains another file with a name of the release.
+    /// The release directory contains a different file with the same name as a file of the release.
     #[error(
-        "{} exists and has other content; published files must not change, so choose another directory or \
-         another version",
+        "{} exists with different content; published files must not change, so choose another directory or \
+         another version (or, if nobody uses these files yet, replace them with -replace)",
         path.display()
     )]
     Exists { path: PathBuf },
-    /// The tag of the version refers to another artifact.
+    /// The version's tag refers to a different artifact.
     #[error(
-        "{reference} is published already, with other content{}; published versions must not change, so \
-         choose another version",
+        "{reference} is already published with different content{}; published versions must not change, \
+         so choose another version (or, if nobody uses this one yet, replace it with -replace)",
         found_digest(*found)
     )]
     Published {

@@ -1,4 +1,4 @@
-//! Builds releases of plugins, and publishes them for registries and in OCI registries.
+//! Builds releases of plugins, and publishes them for provider registries and in OCI registries.
 //!
 //! ```text
 //! component, native packages ──> Release ──┬──> publish_directory (the assets of a release)
@@ -15,8 +15,8 @@
 //!
 //! Registries also require `..._SHA256SUMS.sig`, a detached OpenPGP signature. This crate has no
 //! private keys: the publisher creates the signature with
-//! `gpg --detach-sign terraform-provider-TYPE_VERSION_SHA256SUMS`. The component's digest is one of
-//! the signed lines, so the signature covers a component even if a registry does not list its
+//! `gpg --detach-sign terraform-provider-TYPE_VERSION_SHA256SUMS`. The component's digest is in one
+//! of the signed lines, so the signature covers a component even if a registry does not list its
 //! platform. In an OCI registry, the publisher signs the digest that [`publish_oci`] returns.
 //!
 //! [`wardian_oci::provider`] describes the tags in an OCI registry.

@@ -1,7 +1,7 @@
 //! Pushes a release to an OCI registry.
 //!
-//! Blobs are pushed first, then the manifests of packages, then the tag `wasm-VERSION`, and the tag
-//! of the version last: a version that exists is complete.
+//! Blobs are pushed first, then the manifests of packages, then the tag `wasm-VERSION`, and the
+//! version's tag last, so that a version is complete if it exists.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ use crate::release::{Release, ReleaseFile};
 /// Options of [`publish_oci`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OciPublishOptions {
-    /// Whether a version that is published with other content is replaced. Its users then see a
-    /// package that does not match their lock files.
+    /// Whether an already published version with different content is replaced. For its users, the
+    /// package then no longer matches their lock files.
     pub replace: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct PublishedArtifact {
 /// `oci://HOST/REPOSITORY`, with or without the tag of the version.
 ///
 /// # Errors
-/// If it has another form, another tag or a digest.
+/// Returns an error if the address has a different form, a different tag, or a digest.
 pub fn publish_repository(text: &str, version: &Version) -> Result<Repository, PublishError> {
     let invalid = |reason: String| PublishError::Address { text: text.to_owned(), reason };
     let rest =
@@ -66,7 +66,8 @@ pub fn publish_repository(text: &str, version: &Version) -> Result<Repository, P
 /// Pushes a release to a repository.
 ///
 /// # Errors
-/// If the version is published with other content, or the registry does not accept the release.
+/// Returns an error if the version is already published with different content, or the registry
+/// does not accept the release.
 pub async fn publish_oci(
     release: &Release,
     client: &OciClient,
@@ -114,7 +115,7 @@ pub async fn publish_oci(
     Ok(published(false))
 }
 
-/// Returns whether the version is published with the same content.
+/// Returns whether the version is already published with the same content.
 async fn is_published(
     client: &OciClient,
     reference: &ArtifactReference,
@@ -143,7 +144,7 @@ struct Artifacts {
     config: Vec<u8>,
     component: ImageManifest,
     natives: Vec<(OciPlatform, ImageManifest)>,
-    /// Missing if the release consists of a component only.
+    /// `None` if the release consists only of a component.
     index: Option<ImageIndex>,
 }
 
@@ -259,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_may_have_the_tag_of_the_version() {
+    fn address_tag_must_match_the_version() {
         let version = Version::parse("1.0.0+b").unwrap();
         let parse = |text: &str| publish_repository(text, &version).map(|repository| repository.to_string());
         assert_eq!(parse("oci://ghcr.io/acme/dns").unwrap(), "ghcr.io/acme/dns");

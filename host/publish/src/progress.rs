@@ -18,7 +18,7 @@ pub enum PublishEvent<'a> {
         path: &'a Path,
         size: u64,
     },
-    /// The release directory contains the file already.
+    /// The release directory already contains the file.
     FileUnchanged {
         path: &'a Path,
     },
@@ -27,7 +27,7 @@ pub enum PublishEvent<'a> {
         name: &'a str,
         size: u64,
     },
-    /// A part of a file was uploaded.
+    /// A chunk of a file was uploaded.
     UploadAdvanced {
         name: &'a str,
         bytes: u64,
@@ -35,7 +35,7 @@ pub enum PublishEvent<'a> {
     UploadFinished {
         name: &'a str,
     },
-    /// The repository contains the file already.
+    /// The repository already contains the file.
     UploadSkipped {
         name: &'a str,
     },
@@ -44,7 +44,7 @@ pub enum PublishEvent<'a> {
         reference: &'a ArtifactReference,
         digest: Sha256Digest,
     },
-    /// The version is published already, with the same content.
+    /// The version is already published with the same content.
     AlreadyPublished {
         reference: &'a ArtifactReference,
         digest: Sha256Digest,

@@ -53,7 +53,7 @@ impl fmt::Display for PluginProtocolVersion {
 pub enum NativeSource {
     /// An executable, which is packed.
     Executable(PathBuf),
-    /// A zip file, which is published as it is.
+    /// A zip file, which is published unchanged.
     Archive(PathBuf),
 }
 
@@ -118,7 +118,7 @@ impl Release {
     /// must exist until the release is published.
     ///
     /// # Errors
-    /// If a source cannot be read or is not what it must be, or a package cannot be written.
+    /// Returns an error if a source cannot be read or is invalid, or if a package cannot be written.
     pub fn build(
         sources: ReleaseSources,
         work: &Path,
@@ -214,7 +214,7 @@ impl Release {
         packages
     }
 
-    /// Returns `terraform-provider-TYPE_VERSION`, with which the names of all files begin.
+    /// Returns `terraform-provider-TYPE_VERSION`, the prefix of all file names.
     pub(crate) fn prefix(&self) -> String {
         format!("terraform-provider-{}_{}", self.address.type_name(), self.version)
     }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn executable_must_fit_its_platform() {
+    fn executable_must_match_its_platform() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("program");
         let check = |content: &[u8], os: &str| {

@@ -5,9 +5,8 @@ use jiff::tz::TimeZone;
 
 use crate::error::PublishError;
 
-/// The time that is stored in packages and artifacts, instead of the current time. It is the value
-/// of the environment variable `SOURCE_DATE_EPOCH`: seconds since 1970, usually the time of the
-/// commit.
+/// The time that is stored in packages and artifacts, instead of the current time. Its source is
+/// the environment variable `SOURCE_DATE_EPOCH`: seconds since 1970, usually the commit's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceDate(Timestamp);
 
@@ -15,7 +14,7 @@ impl SourceDate {
     /// Parses the value of `SOURCE_DATE_EPOCH`.
     ///
     /// # Errors
-    /// If it is not a number of seconds, or after the year 9999.
+    /// Returns an error if the value is not a number of seconds, or if the time is after the year 9999.
     pub fn parse(text: &str) -> Result<Self, PublishError> {
         let invalid = || PublishError::SourceDate { text: text.to_owned() };
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -23,13 +22,13 @@ impl SourceDate {
         Timestamp::from_second(seconds).map(Self).map_err(|_| invalid())
     }
 
-    /// Returns the time in the format of RFC 3339.
+    /// Returns the time in RFC 3339 format.
     pub fn to_rfc3339(self) -> String {
         self.0.to_string()
     }
 
-    /// Returns the time in UTC as zip files store it: with a precision of two seconds, and not
-    /// before 1980 or after 2107.
+    /// Returns the time in the format of zip files: UTC with a precision of two seconds, not before
+    /// 1980 and not after 2107.
     pub(crate) fn zip_time(self) -> zip::DateTime {
         let time = self.0.to_zoned(TimeZone::UTC).datetime();
         let part = |value: i8| u8::try_from(value).unwrap_or(0);
@@ -65,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn time_of_zip_files_is_limited() {
+    fn zip_times_are_clamped_to_the_supported_range() {
         let shown = |text: &str| {
             let time = SourceDate::parse(text).unwrap().zip_time();
             (time.year(), time.month(), time.day(), time.hour(), time.minute(), time.second())

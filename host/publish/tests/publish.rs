@@ -1,4 +1,4 @@
-//! Releases are built twice with the same bytes, and pushed to Debian's `docker-registry`.
+//! Builds releases twice, compares the bytes, and pushes the releases to Debian's `docker-registry`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -106,7 +106,7 @@ fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
 fn release_directory_is_reproducible() {
     let (one, other) = (Project::new(), Project::new());
     let outputs = [one.path("dist"), other.path("dist")];
-    // The sources have other times, and the order of the packages is different.
+    // The source files have different modification times, and the packages have a different order.
     let file = fs::File::options().write(true).open(other.path("linux")).unwrap();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     let mut sources = other.sources();
@@ -264,7 +264,7 @@ struct DockerRegistry {
 }
 
 impl DockerRegistry {
-    /// Starts a registry; `None`, and a message, if the program is not installed.
+    /// Starts a registry. If the program is not installed, prints a message and returns `None`.
     fn start() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

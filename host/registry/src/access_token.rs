@@ -1,4 +1,4 @@
-//! Tokens with which a user is identified at a host.
+//! Tokens that identify a user to a host.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use wardian_download::Authorization;
 /// Maximum length of a token in bytes.
 const MAX_TOKEN_BYTES: usize = 64 << 10;
 
-/// A token that can be sent in a header. Neither `Debug` nor any error shows it.
+/// A token that can be sent in a header. Neither `Debug` output nor any error contains it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessToken(Arc<str>);
 
-/// A text that is not a token.
+/// Text that is not a valid token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessTokenError {
     #[error("the token is empty")]
@@ -27,7 +27,7 @@ impl AccessToken {
     /// Creates a token.
     ///
     /// # Errors
-    /// If the text cannot be sent as a token.
+    /// Returns an error if the text cannot be sent as a token.
     pub fn new(text: &str) -> Result<Self, AccessTokenError> {
         if text.is_empty() {
             return Err(AccessTokenError::Empty);

@@ -1,4 +1,4 @@
-//! JSON of servers: limited in size, depth and number of elements.
+//! JSON from servers, limited in size, depth and number of elements.
 //!
 //! The size is limited before the document is received, and the JSON parser limits the depth. The
 //! parsed form of a small element, such as `{}`, can be much larger than its text, so each list

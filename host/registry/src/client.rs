@@ -1,4 +1,4 @@
-//! The client of registries and mirrors.
+//! The client for registries and mirrors.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -23,12 +23,13 @@ pub struct RegistryClientOptions {
     pub credentials: Arc<Credentials>,
     /// The services of `host` blocks in the CLI configuration, which replace service discovery.
     pub services: BTreeMap<ServiceHost, ServiceTable>,
-    /// The version of Terraform that is sent to registries, which select compatible versions by it.
+    /// The version of Terraform that is sent to registries. Registries use it to select compatible
+    /// versions.
     pub terraform_version: String,
 }
 
-/// Sends requests to registries and mirrors. Clones share connections and everything that was
-/// requested. All methods can be called concurrently.
+/// Sends requests to registries and mirrors. Clones share connections and all responses. All
+/// methods can be called concurrently.
 #[derive(Clone)]
 pub struct RegistryClient {
     pub(crate) inner: Arc<ClientState>,
@@ -57,7 +58,7 @@ impl RegistryClient {
     /// Returns the services of a host. Its discovery document is requested at most once.
     ///
     /// # Errors
-    /// If the document cannot be requested or is invalid.
+    /// Returns an error if the document cannot be requested or is invalid.
     pub async fn services(&self, host: &ServiceHost) -> Result<Arc<HostServices>, Arc<DiscoveryError>> {
         self.inner.discovery.services(host, &self.inner.downloader, &self.inner.credentials).await
     }

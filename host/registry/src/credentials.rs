@@ -6,8 +6,8 @@
 //! | a `credentials` block of the CLI configuration, or `credentials.tfrc.json` | second |
 //! | the credentials helper, a program | last |
 //!
-//! The caller provides the variables and the settings. Invariant: tokens are never in `Debug`
-//! output, errors or logs.
+//! The caller provides the variables and the settings. Invariant: `Debug` output, errors and logs
+//! never contain tokens.
 
 mod environment;
 mod error;
@@ -36,7 +36,7 @@ type ConfiguredToken = Result<AccessToken, AccessTokenError>;
 /// The result of the helper for a host, shared by all callers.
 type HelperResult = Arc<OnceCell<Result<Option<AccessToken>, Arc<HelperError>>>>;
 
-/// The user's tokens for hosts. `Debug` shows none of them.
+/// The user's tokens for hosts. `Debug` output does not contain the tokens.
 #[derive(Default)]
 pub struct Credentials {
     environment: BTreeMap<ServiceHost, EnvironmentToken>,
@@ -62,7 +62,7 @@ pub enum CredentialOrigin {
     Helper { name: String },
 }
 
-/// The place where the token of a host is, or would be stored.
+/// The location in which a host's token is, or would be, stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CredentialStorage {
@@ -70,7 +70,7 @@ pub enum CredentialStorage {
     Helper { name: String },
 }
 
-/// The place of the stored token that was removed, if there was one.
+/// The location of the stored token that was removed, if there was one.
 pub type RemovedCredential = Option<CredentialStorage>;
 
 impl fmt::Display for CredentialOrigin {
@@ -107,7 +107,7 @@ impl Credentials {
     /// Adds the tokens of `credentials` blocks and of `credentials.tfrc.json`, by host.
     ///
     /// # Errors
-    /// If a host is invalid.
+    /// Returns an error if a host is invalid.
     pub fn with_configured<'a>(
         mut self,
         tokens: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -136,7 +136,7 @@ impl Credentials {
     /// Returns the token of a host. The helper runs at most once for each host.
     ///
     /// # Errors
-    /// If the token is invalid, or the helper fails.
+    /// Returns an error if the token is invalid, or the helper fails.
     pub async fn credential(&self, host: &ServiceHost) -> Result<Option<HostCredential>, CredentialsError> {
         if let Some(found) = self.environment.get(host) {
             let origin = CredentialOrigin::Environment { variable: found.variable.clone() };
@@ -155,15 +155,15 @@ impl Credentials {
         }
     }
 
-    /// Returns the environment variable with the token of a host, which precedes a stored token.
+    /// Returns the environment variable with a host's token, which takes precedence over a stored token.
     pub fn variable(&self, host: &ServiceHost) -> Option<&str> {
         self.environment.get(host).map(|found| found.variable.as_str())
     }
 
-    /// Returns the place where [`Self::store`] would store a token.
+    /// Returns the location in which [`Self::store`] would store a token.
     ///
     /// # Errors
-    /// If the token of the host is configured manually, or there is no place.
+    /// Returns an error if the token of the host is configured manually, or if there is no location.
     pub async fn storage(&self, host: &ServiceHost) -> Result<CredentialStorage, CredentialsError> {
         let is_configured = lock(&self.configured).contains_key(host);
         let is_in_file = self.file_contains(host).await?;
@@ -180,7 +180,7 @@ impl Credentials {
     /// with the helper.
     ///
     /// # Errors
-    /// If the token of the host is configured manually, or cannot be stored.
+    /// Returns an error if the token of the host is configured manually, or cannot be stored.
     pub async fn store(
         &self,
         host: &ServiceHost,
@@ -208,11 +208,11 @@ impl Credentials {
         Ok(storage)
     }
 
-    /// Removes the stored token of a host. A helper is always asked to remove it, because it may
-    /// have one.
+    /// Removes the stored token of a host. The helper always receives a request to remove the
+    /// token, because it may have one.
     ///
     /// # Errors
-    /// If the token of the host is configured manually, or cannot be removed.
+    /// Returns an error if the token of the host is configured manually, or cannot be removed.
     pub async fn forget(&self, host: &ServiceHost) -> Result<RemovedCredential, CredentialsError> {
         let storage = match self.storage(host).await {
             Ok(storage) => storage,

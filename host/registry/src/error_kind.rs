@@ -1,4 +1,4 @@
-//! How a caller can react to an error.
+//! The classes of errors to which callers can respond differently.
 
 /// The class of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

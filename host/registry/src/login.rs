@@ -6,8 +6,8 @@
 //! | `password` | OAuth 2.0 resource owner password: the user enters a user name and a password; see [`PasswordLogin`] |
 //!
 //! For a host of HCP Terraform or Terraform Enterprise without `login.v1`, the user creates a token
-//! on a page of the host; see [`TokenPage`]. The caller opens the browser, asks the user, and stores
-//! the token with [`Credentials::store`](crate::credentials::Credentials::store).
+//! on one of the host's pages; see [`TokenPage`]. The caller opens the browser, asks the user, and
+//! stores the token with [`Credentials::store`](crate::credentials::Credentials::store).
 
 mod callback;
 mod error;
@@ -35,11 +35,11 @@ use callback::{Callback, CallbackServer};
 use settings::LoginSettings;
 use token::TokenRequest;
 
-/// Number of random bytes of a secret.
+/// Number of random bytes in a secret.
 const SECRET_BYTES: usize = 32;
 const MAX_ACCOUNT_BYTES: u64 = 64 << 10;
 
-/// How a user obtains a token for a host.
+/// The method by which a user obtains a token for a host.
 #[derive(Debug)]
 pub enum LoginMethod {
     Browser(BrowserLogin),
@@ -60,7 +60,7 @@ pub struct PasswordLogin {
     client: OAuthClient,
 }
 
-/// A page on which a user creates a token.
+/// A web page on which a user creates a token.
 #[derive(Debug)]
 pub struct TokenPage {
     pub url: Url,
@@ -77,7 +77,7 @@ pub struct PendingLogin {
     verifier: String,
 }
 
-/// The client of a host's OAuth 2.0 service.
+/// The client for a host's OAuth 2.0 service.
 struct OAuthClient {
     host: ServiceHost,
     settings: LoginSettings,
@@ -91,10 +91,10 @@ impl std::fmt::Debug for OAuthClient {
 }
 
 impl RegistryClient {
-    /// Returns how a user obtains a token for a host.
+    /// Returns the method by which a user obtains a token for a host.
     ///
     /// # Errors
-    /// If the host has no supported login service.
+    /// Returns an error if the host has no supported login service.
     pub async fn login_method(&self, host: &ServiceHost) -> Result<LoginMethod, LoginError> {
         let services = self.services(host).await?;
         let value = match services.value(LOGIN) {
@@ -116,7 +116,8 @@ impl RegistryClient {
     /// which also verifies the token.
     ///
     /// # Errors
-    /// If the host is not such a host, or rejects the token.
+    /// Returns an error if the host does not belong to HCP Terraform or Terraform Enterprise, or
+    /// rejects the token.
     pub async fn token_owner(&self, host: &ServiceHost, token: &AccessToken) -> Result<String, LoginError> {
         let services = self.services(host).await?;
         let service = |error| LoginError::Service { host: host.clone(), error };
@@ -178,7 +179,7 @@ impl BrowserLogin {
     /// Starts the server that the browser is redirected to.
     ///
     /// # Errors
-    /// If none of the ports that the host allows is free.
+    /// Returns an error if none of the ports that the host allows is free.
     pub async fn start(self) -> Result<PendingLogin, LoginError> {
         let Self { client, authorization_url: mut url } = self;
         let ports = client.settings.ports.clone();
@@ -215,7 +216,7 @@ impl PendingLogin {
     /// Waits until the user has logged in, and requests the token. There is no time limit.
     ///
     /// # Errors
-    /// If the user or the host rejects the login, or the token cannot be requested.
+    /// Returns an error if the user or the host rejects the login, or the token cannot be requested.
     pub async fn wait(self) -> Result<AccessToken, LoginError> {
         match self.server.receive(&self.state).await {
             Ok(Callback::Code(code)) => {
@@ -238,7 +239,8 @@ impl PasswordLogin {
     /// Requests a token.
     ///
     /// # Errors
-    /// If the host rejects the user name or the password, or the token cannot be requested.
+    /// Returns an error if the host rejects the user name or the password, or the token cannot be
+    /// requested.
     pub async fn log_in(&self, user: &str, password: &str) -> Result<AccessToken, LoginError> {
         self.client.request_token(&TokenRequest::Password { user, password }).await
     }

@@ -1,4 +1,4 @@
-//! Network mirrors: web servers with packages of providers.
+//! Network mirrors: web servers with provider packages.
 //!
 //! | request | response |
 //! |---|---|
@@ -7,8 +7,8 @@
 //!
 //! The token of the mirror's host is sent with these requests, and not with the requests for
 //! packages. A component is the archive for the platform `wasip2_wasm`, or for `wasm32_wasip2`, its
-//! name in earlier versions. Nothing is signed: the caller trusts the mirror, or compares the hashes
-//! with a lock file.
+//! name in earlier versions. Responses are not signed: the caller trusts the mirror, or compares
+//! the hashes with a lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -31,10 +31,10 @@ const MAX_VERSIONS: usize = 20_000;
 const MAX_ARCHIVES: usize = 256;
 const MAX_HASHES: usize = 64;
 const MAX_HASH_BYTES: usize = 512;
-/// Maximum number of other platforms that an error names.
+/// Maximum number of other platforms that an error lists.
 const MAX_OFFERED: usize = 32;
 
-/// The names of the archive of a component; the first one that exists is used.
+/// The names of a component's archive; the first name that exists is used.
 const COMPONENT_NAMES: [&str; 2] = ["wasip2_wasm", "wasm32_wasip2"];
 
 /// The schemes of hashes that can be verified.
@@ -73,7 +73,7 @@ pub struct MirrorArchive {
     pub hashes: Vec<String>,
 }
 
-/// The packages of one version in a mirror that are of use on a platform.
+/// The packages of one version in a mirror that are usable on a platform.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MirrorArchives {
     pub component: Option<MirrorArchive>,
@@ -92,6 +92,8 @@ pub struct NetworkMirrorError {
 }
 
 /// The reason why a mirror cannot be used for a provider.
+const OPERATOR_ADVICE: &str = "ask the operator of the mirror to correct it";
+
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MirrorProblem {
@@ -102,12 +104,14 @@ pub enum MirrorProblem {
     #[error("{0}")]
     Request(#[from] RequestError),
     /// The mirror does not have the provider.
-    #[error("it does not have this provider ({url} does not exist)")]
+    #[error(
+        "it does not have this provider ({url} does not exist); check the source address in required_providers"
+    )]
     NotFound { url: String },
     /// The mirror lists a version that it does not have.
     #[error(
-        "{url} does not exist, although the mirror lists this version; ask the operator of the mirror to create it \
-         again"
+        "{url} does not exist, although the mirror lists this version; ask the operator of the mirror to \
+         recreate it"
     )]
     VersionNotFound { url: String },
     #[error(
@@ -115,12 +119,13 @@ pub enum MirrorProblem {
         shown_platforms(offered)
     )]
     NoPackage { url: String, platform: PackagePlatform, offered: Vec<String> },
-    #[error("{url} has an invalid URL for the package \"{name}\": {problem}")]
+    #[error("{url} has an invalid URL for the package \"{name}\": {problem}; {OPERATOR_ADVICE}")]
     Link { url: String, name: String, problem: &'static str },
-    #[error("{url} contains the invalid hash {text:?} for the package \"{name}\"")]
+    #[error("{url} contains the invalid hash {text:?} for the package \"{name}\"; {OPERATOR_ADVICE}")]
     Hash { url: String, name: String, text: String },
     #[error(
-        "{url} contains no hash for the package \"{name}\" whose scheme is supported; supported are h1 and zh"
+        "{url} contains no hash for the package \"{name}\" whose scheme is supported (h1 or zh); \
+         {OPERATOR_ADVICE}"
     )]
     HashSchemes { url: String, name: String },
 }
@@ -147,10 +152,10 @@ struct ArchiveEntry {
 }
 
 impl NetworkMirror {
-    /// Creates a mirror from its URL. A slash is added at its end if it has none.
+    /// Creates a mirror from its URL. A trailing slash is added if it is missing.
     ///
     /// # Errors
-    /// If the URL cannot be that of a mirror.
+    /// Returns an error if the URL cannot be the URL of a mirror.
     pub fn new(text: &str) -> Result<Self, MirrorUrlError> {
         // A URL that cannot be parsed may contain a password.
         let invalid =
@@ -219,8 +224,8 @@ impl MirrorArchive {
         Fetch::get(self.url.clone())
     }
 
-    /// Returns the possible digests of the file, from its `zh:` hashes. If the mirror publishes hashes
-    /// of other schemes too, the file can match one of those instead.
+    /// Returns the possible digests of the file, from its `zh:` hashes. If the mirror also
+    /// publishes hashes of other schemes, the file may match one of them instead.
     pub fn digests(&self) -> BTreeSet<Sha256Digest> {
         self.hashes.iter().filter_map(|hash| Sha256Digest::parse(hash.strip_prefix("zh:")?)).collect()
     }
@@ -230,7 +235,7 @@ impl RegistryClient {
     /// Returns the versions of a provider in a mirror. Names that are not versions are ignored.
     ///
     /// # Errors
-    /// If the mirror cannot be used or does not have the provider.
+    /// Returns an error if the mirror cannot be used or does not have the provider.
     pub async fn mirror_versions(
         &self,
         mirror: &NetworkMirror,
@@ -248,7 +253,8 @@ impl RegistryClient {
     /// Returns the packages of a version in a mirror. At least one of them exists.
     ///
     /// # Errors
-    /// If the mirror cannot be used, or has neither a component nor a package for the platform.
+    /// Returns an error if the mirror cannot be used, or has neither a component nor a package for
+    /// the platform.
     pub async fn mirror_archives(
         &self,
         mirror: &NetworkMirror,
@@ -347,7 +353,7 @@ fn shown_platforms(offered: &[String]) -> String {
     if offered.is_empty() { "no platform".to_owned() } else { offered.join(", ") }
 }
 
-/// Returns whether a text is `SCHEME:VALUE`, and can be quoted in a lock file without escapes.
+/// Returns whether the text is `SCHEME:VALUE`, and can be quoted in a lock file without escapes.
 fn is_hash(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
     let has_scheme =
@@ -362,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mirror_url_is_encrypted_and_a_directory() {
+    fn mirror_url_must_use_https_and_gets_a_trailing_slash() {
         for (text, expected) in [
             ("https://m.example/a/", "https://m.example/a/"),
             ("https://m.example/a", "https://m.example/a/"),

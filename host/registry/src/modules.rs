@@ -5,10 +5,10 @@
 //! | `GET NAMESPACE/NAME/SYSTEM/versions` | `{"modules":[{"versions":[{"version":"1.0.0"}]}]}` |
 //! | `GET NAMESPACE/NAME/SYSTEM/VERSION/download` | the location of the package |
 //!
-//! The location is a module source in the header `X-Terraform-Get`, or, as in OpenTofu's registry, the
-//! property `location` of the body. If the body also has the property `use_registry_credentials`, the
-//! location is the URL of an archive. A location that begins with `/`, `./` or `../` is relative to
-//! the URL of the request.
+//! The location is a module source in the `X-Terraform-Get` header or, as in OpenTofu's registry,
+//! in the body's `location` property. If the body also has the `use_registry_credentials` property,
+//! the location is the URL of an archive. A location that begins with `/`, `./` or `../` is
+//! relative to the URL of the request.
 
 mod error;
 
@@ -61,7 +61,7 @@ pub struct RegistryModuleError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleVersions {
     pub versions: BTreeSet<Version>,
-    /// Texts of the registry that are not versions, for a warning. Not more than 20 are kept.
+    /// Strings from the registry that are not versions, for a warning. At most 20 are retained.
     pub ignored: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ pub enum ModuleLocation {
     /// A module source, such as `git::https://example.com/x.git`, or a URL. Relative locations are
     /// already resolved.
     Source(String),
-    /// The URL of an archive, which the registry serves itself or stores elsewhere.
+    /// The URL of an archive, which the registry or another server serves.
     Archive {
         url: Url,
         /// Whether the request for the archive needs the token of the registry's host.
@@ -101,7 +101,7 @@ impl RegistryModule {
     /// Creates the address of a module from its components.
     ///
     /// # Errors
-    /// If a name is invalid.
+    /// Returns an error if a name is invalid.
     pub fn new(
         host: ServiceHost,
         namespace: &str,
@@ -149,10 +149,10 @@ impl fmt::Display for RegistryModule {
 }
 
 impl RegistryClient {
-    /// Returns the versions of a module. Only those of the first module in the response count.
+    /// Returns the versions of a module. Only the versions of the first module in the response are used.
     ///
     /// # Errors
-    /// If the registry cannot be used or does not have the module.
+    /// Returns an error if the registry cannot be used or does not have the module.
     pub async fn module_versions(
         &self,
         module: &RegistryModule,
@@ -191,7 +191,7 @@ impl RegistryClient {
     /// Returns the location of the package of a version.
     ///
     /// # Errors
-    /// If the registry cannot be used, or returns no location.
+    /// Returns an error if the registry cannot be used, or returns no location.
     pub async fn module_location(
         &self,
         module: &RegistryModule,
@@ -214,7 +214,8 @@ impl RegistryClient {
     /// Returns the request for an archive of a module.
     ///
     /// # Errors
-    /// If the archive needs the token of the registry's host, and the token cannot be obtained.
+    /// Returns an error if the archive needs the token of the registry's host, and the token cannot
+    /// be obtained.
     pub async fn module_archive_request(
         &self,
         module: &RegistryModule,

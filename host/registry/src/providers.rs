@@ -6,8 +6,8 @@
 //! | `GET NAMESPACE/TYPE/VERSION/download/OS/ARCH` | the package for a platform, with the URLs of the checksums and of their signature |
 //!
 //! A release is authenticated by its checksums, which a key of the registry must have signed. A
-//! component is either a package for the platform `wasip2_wasm`, or a file in the signed checksums
-//! next to them; see [`RegistryClient::provider_release`](crate::RegistryClient::provider_release).
+//! component is either a package for the platform `wasip2_wasm`, or a file x
+//! [`RegistryClient::provider_release`](crate::RegistryClient::provider_release).
 
 mod checksums;
 mod document;

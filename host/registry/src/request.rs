@@ -2,14 +2,16 @@
 
 use http::StatusCode;
 use serde::de::DeserializeOwned;
-use wardian_download::{Downloader, Fetch, FetchError, Fetched, content_type_is, printable_url};
+use wardian_download::{
+    Downloader, Fetch, FetchError, Fetched, content_type_is, printable_url, status_advice,
+};
 
 use crate::bounded_json;
 use crate::credentials::{CredentialOrigin, Credentials, HostCredential, token_variable};
 use crate::error_kind::RegistryErrorKind;
 use crate::service_host::ServiceHost;
 
-/// Maximum length of text of a server in a message.
+/// Maximum length of a server's text in a message.
 const MAX_SHOWN_CHARACTERS: usize = 200;
 
 /// A request to a registry or mirror that has no usable response.
@@ -18,18 +20,19 @@ const MAX_SHOWN_CHARACTERS: usize = 200;
 pub enum RequestError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// The server did not accept the credentials, or there are none.
+    /// The server rejected the credentials, or no credentials are configured.
     #[error("{}", unauthorized(host, url, *status, credential))]
     Unauthorized { host: ServiceHost, url: String, status: StatusCode, credential: CredentialUse },
-    #[error("the server responded to the request for {url} with {status}{}", status_advice(*status))]
+    #[error("the server responded to the request for {url} with {status}; {}", status_advice(*status))]
     Status { url: String, status: StatusCode },
     #[error(
-        "the response of {url} has the content type {found:?}, but it must be application/json; check that the \
-         URL is that of the service, not of a web page or a login page"
+        "the response from {url} has the content type {found:?}, but it must be application/json; check that \
+         the URL belongs to the service, not to a web page or a login page"
     )]
     ContentType { url: String, found: String },
     #[error(
-        "the response of {url} is not the expected JSON: {reason}; ask the operator of the server to correct it"
+        "the response from {url} is not the expected JSON: {reason}; ask the operator of the server to \
+         correct it"
     )]
     Json { url: String, reason: String },
 }
@@ -42,7 +45,7 @@ pub enum CredentialUse {
     None,
     Sent(CredentialOrigin),
     /// A credential is configured but could not be used, for this reason. The request was sent
-    /// without one.
+    /// without a credential.
     Failed(String),
 }
 
@@ -57,8 +60,8 @@ impl RequestError {
     }
 }
 
-/// Sends a request with the credentials of a host. They are sent only to the origin of the URL.
-/// Responses that report missing or wrong credentials are errors.
+/// Sends a request with the credentials of a host. The credentials are sent only to the origin of
+/// the URL. Responses that report missing or wrong credentials are errors.
 pub(crate) async fn send(
     downloader: &Downloader,
     credentials: &Credentials,
@@ -97,14 +100,14 @@ pub(crate) fn status_error(response: &Fetched) -> RequestError {
 
 /// Parses the body of a response.
 pub(crate) fn parse_json<T: DeserializeOwned>(response: &Fetched) -> Result<T, RequestError> {
-    // The reason may contain a string of the response, which can be long.
+    // The reason may contain a string from the response, which can be long.
     bounded_json::parse(&response.body).map_err(|error| RequestError::Json {
         url: printable_url(&response.url),
         reason: shorten(&error.to_string()),
     })
 }
 
-/// Fails unless the response states that it is JSON.
+/// Returns an error unless the content type of the response is JSON.
 pub(crate) fn require_json_type(response: &Fetched) -> Result<(), RequestError> {
     if content_type_is(&response.headers, "application/json") {
         return Ok(());
@@ -114,7 +117,7 @@ pub(crate) fn require_json_type(response: &Fetched) -> Result<(), RequestError> 
     Err(RequestError::ContentType { url: printable_url(&response.url), found: shorten(&found) })
 }
 
-/// Returns the beginning of a text of a server, for a message.
+/// Returns the beginning of a server's text, for a message.
 pub(crate) fn shorten(text: &str) -> String {
     shorten_to(text, MAX_SHOWN_CHARACTERS)
 }
@@ -123,16 +126,6 @@ pub(crate) fn shorten_to(text: &str, max_characters: usize) -> String {
     match text.char_indices().nth(max_characters) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
-    }
-}
-
-fn status_advice(status: StatusCode) -> &'static str {
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        "; it limits the number of requests, so wait for some time and run the command again"
-    } else if status.is_server_error() {
-        "; try again later, or ask the operator of the server"
-    } else {
-        ""
     }
 }
 
@@ -182,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_of_server_is_shortened() {
+    fn long_server_text_is_truncated() {
         assert_eq!(shorten("short"), "short");
         assert_eq!(shorten(&"ü".repeat(1_000)).chars().count(), MAX_SHOWN_CHARACTERS + 3);
     }

@@ -1,4 +1,4 @@
-//! Hosts of services, in the form in which they are compared.
+//! Service hosts, in the form in which they are compared.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct ServiceHost {
     base: Arc<Url>,
 }
 
-/// A text that is not the name of a host.
+/// Text that is not a host name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not a host name: {reason}")]
 pub struct ServiceHostError {
@@ -33,7 +33,7 @@ impl ServiceHost {
     /// default.
     ///
     /// # Errors
-    /// If the text is not a host name.
+    /// Returns an error if the text is not a host name.
     pub fn parse(text: &str) -> Result<Self, ServiceHostError> {
         let wrong = |reason| ServiceHostError { text: text.chars().take(MAX_HOST_BYTES).collect(), reason };
         if text.len() > MAX_HOST_BYTES {
@@ -49,7 +49,7 @@ impl ServiceHost {
         };
         let ascii = idna::domain_to_ascii(name).map_err(|_| wrong("it is not a valid domain name"))?;
         if !ascii.split('.').all(is_label) {
-            return Err(wrong("a part between two dots must consist of letters, digits and inner dashes"));
+            return Err(wrong("a label must consist of letters, digits and inner dashes"));
         }
         let (shown, valid) = idna::domain_to_unicode(&ascii);
         let shown = if valid.is_ok() { shown } else { ascii.clone() };
@@ -66,7 +66,7 @@ impl ServiceHost {
     /// Returns the host of a provider's address.
     ///
     /// # Errors
-    /// If the host of the address is not a domain name.
+    /// Returns an error if the host of the address is not a domain name.
     pub fn for_provider(address: &ProviderAddress) -> Result<Self, ServiceHostError> {
         Self::parse(address.hostname())
     }
@@ -74,7 +74,7 @@ impl ServiceHost {
     /// Returns the host of a URL, with its port unless it is 443.
     ///
     /// # Errors
-    /// If the URL's host is not a domain name.
+    /// Returns an error if the URL's host is not a domain name.
     pub fn for_url(url: &Url) -> Result<Self, ServiceHostError> {
         let name = url.host_str().unwrap_or_default();
         match url.port_or_known_default() {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn host_rejects_other_text() {
+    fn invalid_hosts_are_rejected() {
         for bad in [
             "",
             ".",
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn host_of_url_has_its_port() {
+    fn host_from_url_includes_its_port() {
         for (url, expected) in [
             ("https://a.example/x", "a.example"),
             ("https://a.example:8443/x", "a.example:8443"),

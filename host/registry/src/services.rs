@@ -2,7 +2,7 @@
 //!
 //! A host lists its services in the JSON document `https://HOST/.well-known/terraform.json`. The
 //! CLI configuration can replace the list. For each host, the document is requested at most once,
-//! also if several callers need it at the same time.
+//! even if several callers need it at the same time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +18,9 @@ use crate::error_kind::RegistryErrorKind;
 use crate::request::{self, RequestError, shorten};
 use crate::service_host::ServiceHost;
 
-/// The service of provider registries.
+/// The provider registry service.
 pub(crate) const PROVIDERS: &str = "providers.v1";
-/// The service of module registries.
+/// The module registry service.
 pub(crate) const MODULES: &str = "modules.v1";
 /// The service that issues tokens.
 pub(crate) const LOGIN: &str = "login.v1";
@@ -100,7 +100,7 @@ impl HostServices {
     /// Returns the URL of a service.
     ///
     /// # Errors
-    /// If the host does not offer the service, or its URL is not acceptable.
+    /// Returns an error if the host does not offer the service, or its URL is not acceptable.
     pub fn url(&self, service: &'static str) -> Result<Url, ServiceError> {
         let value = self.value(service)?;
         let text = value.as_str().ok_or_else(|| self.invalid(service, "it must be a URL"))?;
@@ -124,8 +124,8 @@ impl HostServices {
         }
     }
 
-    /// Resolves a URL of a service. A discovery document cannot lead from https to http; the CLI
-    /// configuration can.
+    /// Resolves a URL of a service. A discovery document that was received over https cannot
+    /// contain http URLs; the CLI configuration can.
     pub(crate) fn resolve(&self, service: &'static str, text: &str) -> Result<Url, ServiceError> {
         let invalid = |problem: &str| self.invalid(service, problem);
         let mut url = self.base.join(text).map_err(|error| invalid(&format!("it is not a URL: {error}")))?;
@@ -182,7 +182,7 @@ impl Discovery {
             let mut discovered = self.discovered.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(discovered.entry(host.clone()).or_default())
         };
-        // If the caller that sends the request is cancelled, the next one sends it again.
+        // If the caller that sends the request is canceled, the next one sends it again.
         let found = cell.get_or_init(|| async {
             let failed = |error| Arc::new(DiscoveryError::Request { host: host.clone(), error });
             discover(host, downloader, credentials).await.map(Arc::new).map_err(failed)

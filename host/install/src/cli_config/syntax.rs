@@ -1,5 +1,5 @@
-//! The syntax of the CLI configuration: HCL 1 (the syntax of Terraform before 0.12) and JSON. One
-//! parser reads both.
+//! The syntax of the CLI configuration: HCL 1 (the syntax of Terraform before 0.12) and JSON. The
+//! same parser reads both.
 //!
 //! The configuration parser cannot read this syntax, since the documented form of `dev_overrides`
 //! has quoted names before `=` in a block. HCL 2 does not allow such names.
@@ -51,7 +51,7 @@ pub enum SettingValue {
 }
 
 impl SettingValue {
-    /// Returns the value as JSON. Of several entries with one name, the last one counts.
+    /// Returns the value as JSON. If several entries have the same name, the last one applies.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => Value::String(text.clone()),
@@ -80,7 +80,7 @@ pub struct SyntaxError {
 /// Parses a file. The path is used in messages.
 ///
 /// # Errors
-/// The first syntax error.
+/// Returns the first syntax error.
 pub fn parse(text: &str, path: &Path) -> Result<Vec<Entry>, SyntaxError> {
     let mut parser = Parser { text, path, offset: 0, depth: 0 };
     // Windows editors write a byte order mark at the start.

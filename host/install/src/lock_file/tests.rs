@@ -57,7 +57,7 @@ fn module_blocks_cause_a_warning() {
 }
 
 #[test]
-fn problems_have_a_position_and_reason() {
+fn errors_state_position_and_reason() {
     let inside = |content: &str| {
         format!(
             "provider \"registry.terraform.io/hashicorp/random\" {{\n  version = \"3.7.2\"\n  {content}\n}}\n"

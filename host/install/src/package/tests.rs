@@ -70,7 +70,7 @@ fn component_has_same_hash_in_every_package_layout() {
 }
 
 #[test]
-fn files_that_are_not_components_are_named() {
+fn error_for_non_component_describes_its_file_type() {
     let root = tempfile::tempdir().unwrap();
     for (content, expected) in [
         (MODULE, "a core WebAssembly module"),

@@ -27,7 +27,7 @@ use crate::sources::{DownloadPurpose, Sources};
 /// The downloads of one selection.
 pub(super) struct Downloads<'a> {
     sources: &'a Sources<'a>,
-    /// The directory of the installed packages, or of the cache.
+    /// The directory of the installed packages, or the cache's directory.
     root: PathBuf,
     /// Opened with the first download.
     area: OnceCell<DownloadArea>,
@@ -78,7 +78,7 @@ impl<'a> Downloads<'a> {
     /// Opens a package that a server offers.
     ///
     /// # Errors
-    /// If the package cannot be found, authenticated, downloaded or read.
+    /// Returns an error if the package cannot be found, authenticated, downloaded or read.
     pub(super) async fn open(
         &self,
         method: &NetworkMethod,
@@ -157,8 +157,8 @@ impl<'a> Downloads<'a> {
         Ok((file, digest))
     }
 
-    /// Opens a downloaded file on another thread, because its content is hashed, and unpacked if it
-    /// is installed.
+    /// Opens a downloaded file on another thread, because its content is hashed and, if the package
+    /// is installed, unpacked.
     async fn open_downloaded(
         &self,
         address: &ProviderAddress,

@@ -47,9 +47,9 @@ pub enum SourceRemark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownVersions {
     pub needed: NeededVersion,
-    /// All sources, also those that were not searched.
+    /// All sources, including sources that were not searched.
     pub searched: Vec<SearchedSource>,
-    /// The embedded provider with the most similar name, if the names differ by a typo.
+    /// The embedded provider with the most similar name, if the difference could be a typo.
     pub similar: Option<ProviderAddress>,
 }
 
@@ -71,7 +71,7 @@ pub enum SelectionError {
         /// The requirements.
         required_by: Vec<RequiredBy>,
         searched: Vec<SearchedSource>,
-        /// The embedded provider with the most similar name, if the names differ by a typo.
+        /// The embedded provider with the most similar name, if the difference could be a typo.
         similar: Option<ProviderAddress>,
     },
     /// The locked version no longer meets the constraints.
@@ -202,7 +202,7 @@ fn query_failed(address: &ProviderAddress, error: &NetworkSourceError, known: &K
     text
 }
 
-/// Describes how a provider is installed without a connection.
+/// Describes how to install a provider without a network connection.
 fn without_network(address: &ProviderAddress) -> String {
     let (host, namespace, name) = (address.hostname(), address.namespace(), address.type_name());
     format!(
@@ -234,6 +234,9 @@ fn no_matching_version(
     let _ = write!(text, "\nSearched sources:{}", source_list(searched));
     if searched.is_empty() {
         text.push_str("\nNo installation method of the CLI configuration covers this provider.");
+    } else if searched.iter().all(|source| source.versions.is_empty() && source.remark == SourceRemark::None)
+    {
+        text.push_str("\nCheck the source address in required_providers, or ask the publisher.");
     }
     text
 }

@@ -42,7 +42,7 @@ pub(super) struct OpenedOffer {
     pub(super) package: OpenedPackage,
     /// The hashes of all packages of the release, if a signature authenticates them.
     pub(super) signed_hashes: BTreeSet<PackageHash>,
-    /// How a downloaded package was authenticated.
+    /// The authentication of a downloaded package.
     pub(super) authentication: Option<PackageAuthentication>,
     /// The Sigstore bundles of a downloaded package.
     pub(super) bundles: Option<PackageBundles>,
@@ -118,7 +118,7 @@ impl<'a> Survey<'a> {
     /// Searches the network methods.
     ///
     /// # Errors
-    /// If a server cannot be reached or its response is wrong.
+    /// Returns an error if a server cannot be reached or its response is wrong.
     pub(super) async fn add_network(
         &mut self,
         address: &ProviderAddress,
@@ -163,8 +163,8 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    /// Returns whether a directory of plugins that are not packaged has the provider. As for implied
-    /// mirrors, no server is searched for it.
+    /// Returns whether a directory of unpackaged plugins contains the provider. If so, no server is
+    /// searched for the provider, as with implied mirrors.
     fn has_unpackaged(&self, address: &ProviderAddress, sources: &Sources<'_>) -> bool {
         sources.methods_for(address).zip(&self.searched).any(|(method, searched)| {
             matches!(method.kind, InstallationMethodKind::Directories(_)) && !searched.versions.is_empty()

@@ -146,7 +146,7 @@ fn embedded_plugin_needs_no_files() {
 }
 
 #[test]
-fn hash_of_embedded_plugin_is_added_to_terraform_lock_file() {
+fn embedded_plugin_hash_is_added_to_terraform_lock_file() {
     let mut fixture = Fixture::new(&[("random", "")]);
     fixture.lock_entry("random", "3.7.2", &["h1:native=", "zh:00"]);
     fixture.options.lock_file = LockFilePolicy::ReadOnly;
@@ -266,7 +266,7 @@ fn changed_component_is_rejected() {
     assert!(error.contains("is not allowed by the lock file"), "{error}");
     fixture.options.versions = VersionPolicy::Upgrade;
     assert!(matches!(fixture.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
-    // The symbolic link leads to the changed file, so later commands also detect the change.
+    // The symbolic link points to the changed file, so later commands also detect the change.
     let errors = fixture.resolve().unwrap_err();
     assert!(matches!(errors.as_slice(), [ResolveError::HashMismatch(_)]));
 
@@ -420,7 +420,7 @@ fn native_packages_are_selected() {
 }
 
 #[test]
-fn package_without_component_is_named() {
+fn error_names_package_without_component() {
     let fixture = Fixture::new(&[("acme/a", "")]);
     fixture.write("acme/a/1.0.0/a.wasm", b"\0asm\x01\0\0\0");
     let error = fixture.error();

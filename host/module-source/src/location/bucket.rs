@@ -1,5 +1,4 @@
-//! Packages in buckets of Amazon S3, of services with the same protocol, and of Google Cloud
-//! Storage.
+//! Packages in buckets: Amazon S3, services with the same protocol, and Google Cloud Storage.
 //!
 //! | URL | bucket | region |
 //! |---|---|---|
@@ -7,7 +6,7 @@
 //! | `https://s3-REGION.amazonaws.com/BUCKET/KEY` | in the path | in the host |
 //! | `https://s3.REGION.amazonaws.com/BUCKET/KEY` | in the path | in the host |
 //! | `https://BUCKET.s3.amazonaws.com/KEY`, `https://BUCKET.s3[-.]REGION.amazonaws.com/KEY` | in the host | in the host |
-//! | any other host | in the path | argument `region`, or `us-east-1` |
+//! | any other host | in the path | `region` argument, or `us-east-1` |
 
 use std::fmt;
 
@@ -25,10 +24,10 @@ const AMAZON_SUFFIXES: [&str; 2] = [".amazonaws.com", ".amazonaws.com.cn"];
 #[derive(Clone, PartialEq, Eq)]
 pub struct S3Location {
     pub endpoint: S3Endpoint,
-    /// The region in the host or in the argument `region`; `us-east-1` if both are missing.
+    /// The region in the host or in the `region` argument; `us-east-1` if both are missing.
     pub region: String,
     pub bucket: String,
-    /// The name of the object, or the prefix of the names of the package's files.
+    /// The name of the object, or the common prefix of the object names in the package.
     pub key: String,
     /// The version of the object.
     pub version: Option<String>,
@@ -37,16 +36,16 @@ pub struct S3Location {
     pub archive: ArchiveOptions,
 }
 
-/// The server of a bucket.
+/// The server that stores a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum S3Endpoint {
-    /// Amazon S3. The suffix of the host names, such as `amazonaws.com`.
+    /// Amazon S3, with the suffix of its host names, such as `amazonaws.com`.
     Amazon { domain: String },
-    /// Another service: its URL without a path. The bucket is the first name in the path.
+    /// Another service, with its URL without a path. The bucket is the first component of the path.
     Other { origin: Url },
 }
 
-/// Credentials in the arguments of a source. `Debug` shows only the ID of the key.
+/// Credentials in the arguments of a source. `Debug` output contains only the key ID.
 #[derive(Clone, PartialEq, Eq)]
 pub struct S3Credentials {
     pub access_key_id: String,
@@ -171,7 +170,7 @@ fn origin_of(url: &Url) -> Url {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GcsLocation {
     pub bucket: String,
-    /// The name of the object, or the prefix of the names of the package's files.
+    /// The name of the object, or the common prefix of the object names in the package.
     pub object: String,
     /// The generation of the object.
     pub generation: Option<String>,

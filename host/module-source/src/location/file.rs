@@ -10,7 +10,7 @@ use crate::error::PackageLocationError;
 /// A directory or an archive on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLocation {
-    /// The absolute path, as it is written: names such as `..` are not removed.
+    /// The absolute path, as written: components such as `..` are not removed.
     pub path: PathBuf,
     pub archive: ArchiveOptions,
 }

@@ -9,7 +9,7 @@ use crate::address_syntax::decode_percent;
 use crate::error::PackageLocationError;
 use crate::redaction::printable_address;
 
-/// A package on an HTTP server: an archive, or a page that names the address of the package.
+/// A package on an HTTP server: an archive, or a page that contains the address of the package.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpLocation {
     /// The URL without credentials and without the arguments of the getter.
@@ -41,7 +41,7 @@ impl fmt::Debug for HttpLocation {
     }
 }
 
-/// The user name and the password of a URL. `Debug` does not show them.
+/// The user name and the password of a URL. `Debug` output does not contain them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UrlCredentials {
     pub user: String,

@@ -2,7 +2,7 @@
 
 use crate::error::PackageLocationError;
 
-/// A package in an OCI registry. The client of the registry parses the address.
+/// A package in an OCI registry. The registry client parses the address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciLocation {
     /// The address, which begins with `oci://`.

@@ -1,4 +1,4 @@
-//! Repositories of Git and Mercurial.
+//! Git and Mercurial repositories.
 
 use std::fmt;
 
@@ -18,9 +18,9 @@ const MAX_SSH_KEY_BYTES: usize = 64 << 10;
 pub struct GitLocation {
     /// The URL of the repository, which may contain a password.
     pub url: Url,
-    /// A branch, tag or commit; the default branch if it is missing.
+    /// A branch, tag or commit; `None` selects the default branch.
     pub reference: Option<String>,
-    /// The number of commits that are fetched; the complete history if it is missing.
+    /// The number of commits that are fetched; `None` selects the complete history.
     pub depth: Option<u32>,
     pub ssh_key: Option<SshKey>,
 }
@@ -60,7 +60,7 @@ impl fmt::Debug for GitLocation {
 pub struct MercurialLocation {
     /// The URL of the repository, which may contain a password.
     pub url: Url,
-    /// A branch, tag or revision; the default branch if it is missing.
+    /// A branch, tag or revision; `None` selects the default branch.
     pub revision: Option<String>,
 }
 
@@ -88,8 +88,9 @@ impl fmt::Debug for MercurialLocation {
     }
 }
 
-/// Rejects a URL that a program could interpret as something else: a host or user that begins with
-/// a dash is an option of ssh, and a line break ends a line of the protocol with credential helpers.
+/// Rejects a URL that a program could interpret as something else: ssh would interpret a host or
+/// user that begins with a dash as an option, and a line break would end a line in the credential
+/// helper protocol.
 fn check_repository_url(url: &Url) -> Result<(), PackageLocationError> {
     let invalid = |reason: &str| PackageLocationError::InvalidUrl {
         address: printable_address(url.as_str()),
@@ -116,13 +117,13 @@ fn check_revision(revision: Option<&str>, argument: &'static str) -> Result<(), 
     Ok(())
 }
 
-/// The private key in the argument `sshkey`. `Debug` does not show it.
+/// The private key in the `sshkey` argument. `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SshKey(Vec<u8>);
 
 impl SshKey {
     fn parse(text: &str) -> Result<Self, PackageLocationError> {
-        // A plus sign in a query that is not escaped stands for a blank.
+        // An unescaped plus sign in a query represents a space.
         let text = text.replace(' ', "+");
         if text.len() > MAX_SSH_KEY_BYTES {
             return Err(PackageLocationError::InvalidSshKey);

@@ -101,7 +101,7 @@ fn arguments_that_inject_options_are_rejected() {
 }
 
 #[test]
-fn unsupported_schemes_are_named() {
+fn error_names_unsupported_scheme() {
     for (source, scheme) in [
         ("ftp://a/b", "ftp"),
         ("ssh://git@a/b", "ssh"),
@@ -159,7 +159,7 @@ fn file_paths_are_decoded() {
 }
 
 #[test]
-fn buckets_are_in_the_host_or_in_the_path() {
+fn bucket_name_may_be_in_host_or_path() {
     for (source, bucket, key, region) in [
         ("s3.amazonaws.com/b/k/x.zip", "b", "k/x.zip", "us-east-1"),
         ("s3-eu-west-1.amazonaws.com/b/k", "b", "k", "eu-west-1"),
@@ -194,7 +194,7 @@ fn buckets_are_in_the_host_or_in_the_path() {
 }
 
 #[test]
-fn gcs_objects_have_generations() {
+fn gcs_object_generation_is_parsed() {
     let parsed = match location("gcs::https://www.googleapis.com/storage/v1/b/p/o%20x.zip#123") {
         Ok(PackageLocation::Gcs(parsed)) => parsed,
         other => panic!("{other:?}"),
@@ -208,7 +208,7 @@ fn gcs_objects_have_generations() {
 }
 
 #[test]
-fn oci_addresses_have_their_own_scheme() {
+fn oci_addresses_require_the_oci_scheme() {
     let oci = |source: &str| match location(source) {
         Ok(PackageLocation::Oci(location)) => location.address,
         other => panic!("{source}: {other:?}"),

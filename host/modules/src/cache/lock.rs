@@ -21,8 +21,8 @@ pub(crate) struct EntryLock {
 }
 
 impl ModuleCache {
-    /// Locks an entry, and waits while another process, or another task of this process, has locked
-    /// it. `waiting` is called once if this takes long.
+    /// Locks an entry. Waits while another process, or another task of this process, holds the
+    /// lock. If the wait is long, `waiting` is called once.
     pub(crate) async fn lock(
         &self,
         entry: &str,
@@ -32,7 +32,7 @@ impl ModuleCache {
         lock_file(&path, waiting).await.map_err(|error| ModuleCacheError::new(&path, error))
     }
 
-    /// Locks an entry, unless it is locked.
+    /// Locks an entry, unless it is already locked.
     pub(super) fn try_lock(&self, entry: &str) -> Option<EntryLock> {
         let file =
             File::options().create(true).truncate(false).write(true).open(self.lock_path(entry)).ok()?;

@@ -1,4 +1,4 @@
-//! Removes the entries that were not used for the longest time.
+//! Removes the least recently used entries.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,9 +23,9 @@ struct Entry {
 }
 
 impl ModuleCache {
-    /// Removes entries, starting with the one that was not used for the longest time, until the
-    /// others have at most `max_bytes`. A package that a running process copies is fetched again by
-    /// that process.
+    /// Removes the least recently used entries until the size of all other entries is at most
+    /// `max_bytes`. If a running process is copying a removed package, that process fetches the
+    /// package again.
     pub fn prune(&self, max_bytes: u64) -> PrunedModules {
         let mut entries: Vec<Entry> = ["trees", "git"]
             .iter()
@@ -45,7 +45,7 @@ impl ModuleCache {
             if pruned.kept_bytes <= max_bytes {
                 break;
             }
-            // A repository that a running process uses stays.
+            // A repository that a running process uses is kept.
             let Some(_lock) = self.try_lock(&repository_lock(&entry.path)) else { continue };
             self.remove(&entry.path);
             pruned.entries += 1;

@@ -1,4 +1,5 @@
-//! Records of packages: the tree that was fetched from an address in a fixed state.
+//! Records of packages: the file tree that was fetched for a fixed state (commit, version or
+//! digest) of an address.
 
 use std::path::PathBuf;
 
@@ -87,7 +88,7 @@ impl ModuleCache {
         let path = self.record_path(key);
         let failed = |error| ModuleCacheError::new(&path, error);
         let text = serde_json::to_string(&file).map_err(|error| failed(error.into()))?;
-        // A record that is lost is written again.
+        // A lost record is written again.
         AtomicWrite::new().private().without_sync().write(&path, &[text.as_bytes()]).map_err(failed)
     }
 }

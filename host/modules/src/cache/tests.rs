@@ -40,7 +40,7 @@ fn stored_trees_are_copied() {
     let copied = fixture.cache.copy_tree(&hash, &target).unwrap().unwrap();
     assert_eq!(copied.hash(), hash);
     assert_eq!(fs::read_to_string(target.join("main.tf")).unwrap(), "one");
-    // A change of the copy does not reach the cache.
+    // A change to the copy does not affect the cache.
     fs::write(target.join("main.tf"), "edited").unwrap();
     assert!(fixture.cache.copy_tree(&hash, &fixture.target("other")).unwrap().is_some());
     let unknown = TreeHash::from_bytes([0; 32]);
@@ -60,7 +60,7 @@ fn changed_tree_is_removed() {
 }
 
 #[test]
-fn record_needs_its_tree() {
+fn record_without_its_tree_is_ignored() {
     let fixture = Fixture::new();
     let key = PackageKey::new("git", "https://a.example/r", "0123");
     let record = PackageRecord {
@@ -96,7 +96,7 @@ fn abandoned_directories_are_removed() {
     let abandoned = fixture.cache.temporary_directory().unwrap();
     let path = abandoned.path().to_owned();
     fs::write(path.join("half"), "x").unwrap();
-    // A process that is killed does not remove its directory, but its lock ends.
+    // A process that is killed does not remove its directory, but its lock is released.
     let lock_path = path.with_extension("lock");
     std::mem::forget(abandoned);
     fs::remove_file(&lock_path).unwrap();
@@ -111,7 +111,7 @@ fn abandoned_directories_are_removed() {
 }
 
 #[tokio::test]
-async fn entry_is_locked_once() {
+async fn entry_lock_is_exclusive() {
     let fixture = Fixture::new();
     let lock = fixture.cache.lock("a", || {}).await.unwrap();
     assert!(fixture.cache.try_lock("a").is_none());
@@ -139,7 +139,7 @@ fn oldest_entries_are_pruned() {
 }
 
 #[test]
-fn cache_of_other_users_is_rejected() {
+fn cache_owned_by_another_user_is_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cache");
     fs::create_dir(&path).unwrap();

@@ -31,7 +31,7 @@ pub(crate) const MAX_REDIRECTS: usize = 10;
 pub(crate) struct ArchiveGetter<'a> {
     pub cache: &'a ModuleCache,
     pub downloader: &'a Downloader,
-    /// Identifies the package in reports of progress.
+    /// Identifies the package in progress reports.
     pub label: &'a str,
 }
 
@@ -66,7 +66,7 @@ impl ArchiveGetter<'_> {
         }
     }
 
-    /// Downloads an archive and unpacks it. Without a format, the content determines it.
+    /// Downloads an archive and unpacks it. If no format is given, the content determines the format.
     pub(crate) async fn fetch(
         &self,
         request: Fetch,
@@ -117,7 +117,8 @@ pub(crate) fn unpack_archive(archive: &Path, format: ArchiveFormat, tree: &Path)
     if is_empty { Err(PackageError::Empty) } else { Ok(()) }
 }
 
-/// Returns the archive format of an argument. The source was rejected if it is a single file.
+/// Returns the archive format for an argument. The format is never a single compressed file,
+/// because such a source was rejected earlier.
 pub(crate) fn archive_format(format: PackageArchive) -> Option<ArchiveFormat> {
     match format {
         PackageArchive::Zip => Some(ArchiveFormat::Zip),
@@ -128,7 +129,7 @@ pub(crate) fn archive_format(format: PackageArchive) -> Option<ArchiveFormat> {
     }
 }
 
-/// Runs a function that blocks on a thread of its own.
+/// Runs a blocking function on a separate thread.
 pub(crate) async fn blocking<T: Send + 'static>(
     function: impl FnOnce() -> Result<T, PackageError> + Send + 'static,
 ) -> Result<T, PackageError> {
@@ -144,7 +145,7 @@ fn detect(archive: &Path) -> Result<Option<ArchiveFormat>, PackageError> {
     Ok(ArchiveFormat::from_content(&header))
 }
 
-/// Compares the digest of a file with the expected one.
+/// Compares the digest of a file with the expected digest.
 pub(crate) fn verify(archive: &Path, checksum: &ArchiveChecksum) -> Result<(), PackageError> {
     let found = match checksum.algorithm() {
         ChecksumAlgorithm::Md5 => digest::<Md5>(archive),
@@ -181,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digests_are_compared() {
+    fn file_must_match_its_checksum() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("archive");
         std::fs::write(&path, "abc").unwrap();

@@ -1,4 +1,4 @@
-//! What the getters for buckets share: the objects of a package become the files of a directory.
+//! Code that the getters for buckets share: the objects of a package become the files of a directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::tree::{MAX_PACKAGE_BYTES, MAX_PATH_BYTES};
 
 /// Maximum number of objects of a package.
 pub(crate) const MAX_OBJECTS: usize = 100_000;
-/// Maximum size of one page of a list of objects.
+/// Maximum size of one page of an object listing.
 pub(crate) const MAX_LIST_BYTES: u64 = 16 << 20;
 /// The number of objects that are downloaded at the same time.
 const CONCURRENT_DOWNLOADS: usize = 8;
@@ -25,7 +25,7 @@ pub enum BucketError {
     List { location: String, status: http::StatusCode, is_anonymous: bool },
     #[error("the list of the objects in {location} is invalid: {reason}")]
     InvalidList { location: String, reason: String },
-    #[error("{location} contains no objects")]
+    #[error("{location} contains no objects; check the address")]
     Empty { location: String },
     #[error("the object {name:?} cannot be a file of a module, because its name is unsafe")]
     UnsafeName { name: String },
@@ -58,7 +58,7 @@ pub(crate) struct PackageObject {
     pub request: Fetch,
 }
 
-/// The objects of a package that were listed so far.
+/// The objects of a package that have been listed so far.
 #[derive(Default)]
 pub(crate) struct ObjectList {
     pub objects: Vec<PackageObject>,
@@ -109,8 +109,8 @@ impl ObjectList {
     }
 }
 
-/// Returns the path of the file for an object below a prefix, or `None` for an object that stands
-/// for a directory.
+/// Returns the path of the file for an object below a prefix, or `None` for an object that
+/// represents a directory.
 pub(crate) fn file_path(name: &str, prefix: &str) -> Result<Option<PathBuf>, BucketError> {
     let unsafe_name = || BucketError::UnsafeName { name: name.chars().take(200).collect() };
     let relative = name.strip_prefix(prefix).ok_or_else(unsafe_name)?;
@@ -129,12 +129,12 @@ pub(crate) fn directory_prefix(name: &str) -> String {
     format!("{}/", name.trim_end_matches('/'))
 }
 
-/// Encodes the name of an object for a URL. Slashes stay.
+/// Encodes the name of an object for a URL. Slashes are not encoded.
 pub(crate) fn encode_name(name: &str) -> String {
     encode(name, true)
 }
 
-/// Encodes a value of a query.
+/// Encodes the value of a query parameter.
 pub(crate) fn encode_value(value: &str) -> String {
     encode(value, false)
 }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_become_paths_below_the_prefix() {
+    fn object_names_become_paths_below_the_prefix() {
         let path = |name: &str| file_path(name, "modules/vpc/").ok();
         assert_eq!(path("modules/vpc/main.tf"), Some(Some("main.tf".into())));
         assert_eq!(path("modules/vpc/sub/a b.tf"), Some(Some("sub/a b.tf".into())));

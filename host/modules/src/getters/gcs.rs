@@ -1,7 +1,8 @@
-//! Packages in Google Cloud Storage, through its JSON interface.
+//! Packages in Google Cloud Storage, through its JSON API.
 //!
-//! A name with the suffix of an archive is one object; any other name is a directory, whose objects
-//! become files. Requests are authorized if credentials are known, and anonymous otherwise.
+//! A name with an archive suffix refers to one object; any other name refers to a directory, whose
+//! objects become files. Requests are authorized if credentials are available, and otherwise
+//! anonymous.
 
 mod token;
 
@@ -113,7 +114,7 @@ impl GcsGetter<'_> {
 }
 
 impl Bucket<'_> {
-    /// Returns the URL of the bucket's objects, followed by a text.
+    /// Returns the URL of the bucket's objects, followed by `rest`.
     fn url(&self, rest: &str) -> Result<Url, BucketError> {
         let bucket = encode_value(&self.location.bucket);
         let base = self.endpoint.as_str().trim_end_matches('/');
@@ -139,7 +140,7 @@ impl Bucket<'_> {
     }
 }
 
-/// One page of a list of objects.
+/// One page of an object listing.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ObjectPage {

@@ -1,12 +1,13 @@
 //! Packages in Git repositories.
 //!
-//! The objects of a repository are kept in the cache and fetched with the smallest history that the
-//! server can send: one commit by its name or ID. If the server does not support that, or the
-//! reference is an expression such as `main~1`, the complete history is fetched. Then the files of
-//! the commit are written to a directory, and the commits of its submodules below it. The result
-//! contains no `.git`, so no setting and no hook of a repository is ever used.
+//! The objects of a repository are stored in the cache, and fetched with the smallest history that
+//! the server can send: one commit by its reference name or ID. If the server does not support
+//! that, or the reference is an expression such as `main~1`, the complete history is fetched. Then,
+//! the files of the commit are written to a directory, and the files of its submodules below that
+//! directory. The result contains no `.git`, so the settings and hooks of a repository are never
+//! used.
 //!
-//! Terraform runs `git clone` and `git checkout`, with the same files as the result.
+//! Terraform runs `git clone` and `git checkout`, which result in the same files.
 
 mod repository;
 mod submodules;
@@ -25,7 +26,7 @@ use crate::package_error::PackageError;
 use crate::programs::ProgramRunner;
 use crate::tree::MAX_PACKAGE_BYTES;
 
-/// Maximum depth of submodules in submodules.
+/// Maximum nesting depth of submodules.
 const MAX_SUBMODULE_DEPTH: usize = 8;
 /// Maximum number of submodules of a package.
 const MAX_SUBMODULES: usize = 256;
@@ -39,8 +40,8 @@ pub enum GitError {
     #[error("the repository has no branch, tag or commit \"{reference}\"")]
     UnknownReference { reference: String },
     #[error(
-        "the repository does not contain the commit {commit}, which is pinned; it may have been removed by a forced \
-         push. Run `wardian init -upgrade` to pin the present commit"
+        "the repository does not contain the commit {commit}, which is pinned; it may have been removed by \
+         a force push. Run `wardian init -upgrade` to pin the current commit"
     )]
     PinnedCommitMissing { commit: CommitId },
     #[error("the files of the commit cannot be listed: {reason}")]
@@ -53,7 +54,7 @@ pub enum GitError {
     Submodule { path: String, reason: String },
 }
 
-/// The parts that a getter for repositories needs.
+/// The values that a getter for repositories needs.
 #[derive(Clone, Copy)]
 pub(crate) struct GitGetter<'a> {
     pub cache: &'a ModuleCache,
@@ -64,7 +65,7 @@ pub(crate) struct GitGetter<'a> {
 
 /// The commit that is fetched.
 enum Wanted<'a> {
-    /// The commit of a pin or of a reference that is a full ID.
+    /// A commit from a pin, or from a reference that is a full commit ID.
     Commit {
         commit: CommitId,
         is_pinned: bool,
@@ -75,7 +76,7 @@ enum Wanted<'a> {
 }
 
 impl GitGetter<'_> {
-    /// Fetches a package. A pinned commit is fetched instead of the present one.
+    /// Fetches a package. A pinned commit is fetched instead of the current commit.
     pub(crate) async fn fetch(
         &self,
         location: &GitLocation,
@@ -146,8 +147,8 @@ fn key(remote: &RemoteUrl, commit: &CommitId) -> PackageKey {
     PackageKey::new("git", remote.without_secrets(), commit.as_str())
 }
 
-/// Returns the command with which git connects to servers, if a key was given. The key is written
-/// to a file in the temporary directory, which only this user can read.
+/// Returns the SSH command that git uses to connect to servers, if a key was given. The key is
+/// written to a file in the temporary directory, which only this user can read.
 fn ssh_command(
     key: Option<&SshKey>,
     runner: &ProgramRunner,

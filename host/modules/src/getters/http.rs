@@ -1,9 +1,9 @@
 //! Packages on HTTP servers: archives, and pages that refer to another location.
 //!
-//! A URL whose path does not end with the suffix of an archive is requested with the argument
-//! `terraform-get=1`. The header `X-Terraform-Get` of the response, or the element
-//! `<meta name="terraform-get" content="...">` in the head of an HTML page, contains the address of
-//! the package. A subdirectory in that address becomes the root of the package.
+//! A URL whose path does not end with an archive suffix is requested with the query parameter
+//! `terraform-get=1`. The package's address is in the response's `X-Terraform-Get` header, or in
+//! the element `<meta name="terraform-get" content="...">` in the head of an HTML page. A
+//! subdirectory in that address becomes the root of the package.
 
 use http::{HeaderName, StatusCode};
 use url::Url;
@@ -24,15 +24,15 @@ const MAX_LOCATION_BYTES: usize = 8 << 10;
 #[non_exhaustive]
 pub enum PageError {
     #[error(
-        "no source URL was returned by {url}; it must be the URL of an archive, such as a zip file, or its response \
-         must have the header X-Terraform-Get"
+        "no source URL was returned by {url}; check the address: it must be the URL of an archive, such as a zip \
+         file, or its response must have the header X-Terraform-Get"
     )]
     NoLocation { url: String },
-    #[error("the location that {url} returned is malformed")]
+    #[error("the location that {url} returned is malformed; ask the operator of the server to correct it")]
     Malformed { url: String },
 }
 
-/// What an HTTP server returned.
+/// The response of an HTTP server.
 pub(crate) enum HttpPackage {
     Tree(TreeHash),
     /// The address of the package.
@@ -104,8 +104,8 @@ fn authorize(request: Fetch, location: &HttpLocation) -> Fetch {
     }
 }
 
-/// Returns the location in the head of an HTML page. Everything from the body on is ignored, since
-/// it may contain text of other people.
+/// Returns the location in the head of an HTML page. The body is ignored, since it may contain text
+/// by other authors.
 fn location_in_page(page: &str) -> Option<String> {
     let mut rest = page;
     loop {
@@ -166,7 +166,7 @@ fn parse_attributes(text: &str) -> Option<Attributes<'_>> {
         let (name, after) = rest.split_at(end);
         let after_name = after.trim_start();
         let Some(value) = after_name.strip_prefix('=') else {
-            // A sign without a name cannot occur here, but the loop must advance in any case.
+            // An empty name cannot occur here, but the loop must advance in any case.
             rest = if end == 0 { after.get(1..)? } else { after };
             attributes.push((name.to_owned(), String::new()));
             continue;
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn location_is_read_from_the_head() {
+    fn location_is_read_from_the_html_head() {
         for (page, expected) in [
             (
                 "<html><head><meta name=\"terraform-get\" content=\"https://a/x.zip\"></head>",
@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_page_is_parsed(page in "([<>/=\"' a-z!&;-]|meta|head|\\PC){0,80}") {
+        fn parsing_any_page_never_panics(page in "([<>/=\"' a-z!&;-]|meta|head|\\PC){0,80}") {
             let _ = location_in_page(&page);
         }
     }

@@ -1,7 +1,7 @@
 //! Packages in Mercurial repositories.
 //!
-//! Terraform runs `hg clone`, `hg pull` and `hg update`, with the same files as the result. The
-//! repository is cloned each time: Mercurial has no clones without history.
+//! Terraform runs `hg clone`, `hg pull` and `hg update`, which result in the same files. The
+//! complete repository is cloned each time, because Mercurial does not support shallow clones.
 
 use wardian_module_source::{CommitId, MercurialLocation, printable_address};
 
@@ -9,13 +9,13 @@ use crate::cache::{ModuleCache, PackageKey, PackageRecord};
 use crate::package_error::PackageError;
 use crate::programs::{ModuleProgram, ProgramRun, ProgramRunner};
 
-/// The settings of every command: no prompts, and no repositories of other programs in a repository.
+/// The settings of every command: no prompts, and no subrepositories of other version control systems.
 const SETTINGS: [&str; 4] =
     ["ui.interactive=no", "subrepos.git:allowed=no", "subrepos.svn:allowed=no", "phases.publish=no"];
 const MAX_OUTPUT_BYTES: usize = 1 << 20;
 const MAX_REPOSITORY_BYTES: u64 = 4 << 30;
 
-/// The parts that the getter needs.
+/// The values that the getter needs.
 #[derive(Clone, Copy)]
 pub(crate) struct MercurialGetter<'a> {
     pub cache: &'a ModuleCache,

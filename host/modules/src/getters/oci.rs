@@ -8,7 +8,8 @@ use super::archive::{blocking, unpack_archive};
 use crate::cache::{ModuleCache, PackageKey, PackageRecord};
 use crate::package_error::PackageError;
 
-/// Fetches a package. The digest of its archive identifies the content, so it is fetched once.
+/// Fetches a package. The digest of the package's archive identifies the content, so the archive is
+/// fetched only once.
 pub(crate) async fn fetch(
     cache: &ModuleCache,
     client: &OciClient,

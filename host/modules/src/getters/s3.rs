@@ -1,8 +1,9 @@
 //! Packages in Amazon S3, and in services with the same protocol.
 //!
-//! A key with the suffix of an archive is one object; any other key is a directory, whose objects
-//! become files. Requests are signed if credentials are known: those in the source, of a profile, of
-//! the environment, or of the machine if the caller allows it. Otherwise they are anonymous.
+//! A key with an archive suffix refers to one object; any other key refers to a directory, whose
+//! objects become files. Requests are signed if credentials are available: in the source, in a
+//! profile, in the environment, or from the machine's instance role if the caller allows it.
+//! Otherwise, requests are anonymous.
 
 mod credentials;
 mod signature;
@@ -180,7 +181,7 @@ impl Bucket<'_> {
 
     fn list_url(&self, prefix: &str, continuation: Option<&str>) -> Result<Url, BucketError> {
         let mut url = self.url()?;
-        // The arguments are in the order in which they are signed.
+        // The query parameters are in the order in which they are signed.
         let continuation = continuation.map(|token| format!("continuation-token={}&", encode_value(token)));
         let query =
             format!("{}list-type=2&prefix={}", continuation.unwrap_or_default(), encode_value(prefix));
@@ -196,7 +197,8 @@ impl Bucket<'_> {
             .fold(Fetch::get(url), |fetch, (name, value)| fetch.header(name, value))
     }
 
-    /// Asks the server for the region of the bucket. Returns whether it is another one.
+    /// Requests the bucket's region from the server. Returns whether the region differs from the
+    /// current region.
     async fn find_region(&mut self, downloader: &Downloader) -> bool {
         let Ok(url) = self.url() else { return false };
         let mut request = Fetch::head(url.clone()).redirects(0);
@@ -210,7 +212,7 @@ impl Bucket<'_> {
         }
     }
 
-    /// Uses the region that a response names. Returns whether it is another one.
+    /// Uses the region in a response. Returns whether it differs from the current region.
     fn use_region_of(&mut self, headers: &HeaderMap) -> bool {
         let region = headers.get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
         let is_region = |region: &&str| {
@@ -226,7 +228,7 @@ impl Bucket<'_> {
     }
 }
 
-/// One page of a list of objects.
+/// One page of an object listing.
 struct ObjectPage {
     /// The names and sizes of objects.
     objects: Vec<(String, u64)>,
@@ -266,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_of_objects_is_parsed() {
+    fn object_listing_page_is_parsed() {
         let text = "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
             <IsTruncated>true</IsTruncated><NextContinuationToken>t/1</NextContinuationToken>\
             <Contents><Key>a/b&amp;c.tf</Key><Size>12</Size></Contents><Contents><Key>a/</Key><Size>0</Size></Contents>\

@@ -1,4 +1,4 @@
-//! Decides whether an installed module stays.
+//! Decides whether an installed module is kept.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,7 +22,7 @@ struct InstalledContent {
 }
 
 impl ModuleInstaller {
-    /// Returns the installation of a module that stays, or `None` if it must be installed.
+    /// Returns the installation of a module that is kept, or `None` if the module must be installed.
     pub(super) async fn keep_existing(
         &self,
         call: &ModuleCallRequest,
@@ -70,8 +70,7 @@ impl ModuleInstaller {
         Ok(Some(self.kept(call, &record, Some(pin))))
     }
 
-    /// Returns the record of a module whose source and version are those of a call, and whose
-    /// directory exists.
+    /// Returns the record of a module whose source and version match a call, and whose directory exists.
     fn matching_record(&self, call: &ModuleCallRequest) -> Option<ManifestRecord> {
         let record = lock(&self.manifest).get(&call.key).cloned()?;
         if record.source != call.source.full_address() || !self.is_own_directory(call, &record) {
@@ -79,7 +78,7 @@ impl ModuleInstaller {
         }
         if let ModuleSource::Registry(source) = &call.source {
             let version = record.version.as_ref().filter(|version| call.constraints.accepts(version))?;
-            // The lock file may pin another version than the installed one.
+            // The lock file may pin a version other than the installed one.
             if self.pinned_version(&source.module, &call.constraints).is_some_and(|pinned| pinned != *version)
             {
                 return None;
@@ -88,8 +87,7 @@ impl ModuleInstaller {
         Some(record)
     }
 
-    /// Returns whether a record's directory is the one in which a call's module is installed, and
-    /// exists.
+    /// Returns whether a record's directory exists and is the directory for the call's module.
     fn is_own_directory(&self, call: &ModuleCallRequest, record: &ManifestRecord) -> bool {
         let directory = Path::new(&record.directory);
         let package = self.options.directory.join(&call.key);
@@ -99,7 +97,7 @@ impl ModuleInstaller {
         is_below && self.options.root.join(directory).is_dir()
     }
 
-    /// A directory on this machine is not pinned, so it only has to exist.
+    /// A directory on this machine is not pinned, so its existence is sufficient.
     fn keep_local_package(
         &self,
         call: &ModuleCallRequest,
@@ -130,7 +128,7 @@ impl ModuleInstaller {
     }
 }
 
-/// Reads an installed package. Returns `None` if it cannot be read, so it is installed again.
+/// Reads an installed package. Returns `None` if it cannot be read. In this case, it is installed again.
 async fn read_content(directory: PathBuf) -> Option<InstalledContent> {
     let read = blocking(move || {
         let contents = TreeContents::read(&directory)?;

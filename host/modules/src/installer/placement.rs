@@ -1,4 +1,4 @@
-//! Puts packages into the directory of installed modules.
+//! Places packages in the directory of installed modules.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ use crate::tree::{TreeContents, TreeError};
 /// with a dot.
 const TEMPORARY_PREFIX: &str = ".wardian-";
 
-/// Removes what a killed process has left. The caller has locked the directory.
+/// Removes the files that a killed process has left. The caller has locked the directory.
 pub(super) fn remove_abandoned(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| name.starts_with(TEMPORARY_PREFIX)) {
@@ -39,7 +39,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A file or directory that appears under its name when it is complete.
+/// A file or directory that appears under its final name when it is complete.
 struct Staged {
     path: PathBuf,
 }
@@ -50,7 +50,8 @@ impl Staged {
         Ok(Self { path })
     }
 
-    /// Renames the file, and removes what was there before.
+    /// Renames the file or directory to its final name, and removes an existing file or directory
+    /// of that name.
     fn place(self, target: &Path) -> Result<(), InstallProblem> {
         let remove_failed = |source| InstallProblem::Remove { path: target.to_owned(), source };
         let write_failed = |source| InstallProblem::Write { path: target.to_owned(), source };
@@ -71,7 +72,7 @@ impl Drop for Staged {
     }
 }
 
-/// A package that could not be put into its directory.
+/// A package that could not be placed in its directory.
 enum PlacementError {
     Copy(TreeError),
     Write(PathBuf, io::Error),
@@ -80,8 +81,8 @@ enum PlacementError {
 }
 
 impl ModuleInstaller {
-    /// Copies a package from the cache, and checks its content again. Returns `None` if the cache no
-    /// longer contains the package.
+    /// Copies a package from the cache, and verifies its content again. Returns `None` if the cache
+    /// no longer contains the package.
     pub(super) async fn install_package(
         &self,
         call: &ModuleCallRequest,

@@ -1,4 +1,4 @@
-//! Packages from module registries: selects a version and fetches its package.
+//! Selects a version of a module in a registry, and fetches the package of that version.
 
 use std::sync::Arc;
 
@@ -85,8 +85,8 @@ impl ModuleInstaller {
         })
     }
 
-    /// Returns whether the registry of a module is accessed over TLS. The CLI configuration can name
-    /// one that is not.
+    /// Returns whether the registry of a module is accessed over TLS. The CLI configuration can
+    /// specify a registry without TLS.
     async fn is_registry_encrypted(&self, address: &RegistryModuleAddress) -> bool {
         let Ok(host) = ServiceHost::parse(address.host()) else { return true };
         let services = self.registry.services(&host).await;
@@ -94,8 +94,8 @@ impl ModuleInstaller {
         url.is_none_or(|url| url.scheme() == "https")
     }
 
-    /// Fetches the package of a version. The cache keeps it, since versions do not change; only an
-    /// upgrade fetches it again.
+    /// Fetches the package of a version. The package is cached, since versions do not change; only
+    /// an upgrade fetches it again.
     async fn fetch_registry_package(
         &self,
         address: &RegistryModuleAddress,

@@ -28,7 +28,7 @@ impl Tree {
 }
 
 #[test]
-fn hash_is_that_of_go_modules() {
+fn hash_matches_go_modules() {
     let tree = Tree::new(&[("b/c.tf", "two\n"), ("a.tf", "one\n")]);
     // Computed with sha256sum: the hash of the lines "HEX  a.tf" and "HEX  b/c.tf".
     let line = |text: &str, path: &str| format!("{}  {path}\n", Sha256Digest::hash(text.as_bytes()));
@@ -67,7 +67,7 @@ fn copy_has_the_same_hash_and_permissions() {
 }
 
 #[test]
-fn repository_metadata_does_not_count() {
+fn repository_metadata_is_not_hashed() {
     let tree = Tree::new(&[("main.tf", "x")]);
     let plain = tree.contents().hash();
     tree.write(".git/config", "y");
@@ -82,7 +82,7 @@ fn repository_metadata_does_not_count() {
 }
 
 #[test]
-fn copy_of_terraform_has_no_hidden_files() {
+fn terraform_copy_lacks_only_hidden_files() {
     let full = Tree::new(&[("main.tf", "x"), (".github/a.yml", "y"), ("sub/.config", "z"), ("sub/b", "")]);
     let copy = Tree::new(&[("main.tf", "x"), ("sub/b", "")]);
     assert!(copy.contents().is_without_hidden_files_of(&full.contents()));

@@ -80,7 +80,7 @@ async fn archives_are_recognized_by_suffix_or_argument() {
 }
 
 #[tokio::test]
-async fn checksums_are_compared() {
+async fn archive_must_match_its_checksum() {
     let mut web = Web::new().await;
     let sha256 = web.digest("sha256");
     for algorithm in [MD5, "sha1", "sha256", "sha512"] {
@@ -121,7 +121,7 @@ async fn archive_with_a_checksum_is_fetched_once() {
 }
 
 #[tokio::test]
-async fn pages_refer_to_packages() {
+async fn location_in_response_selects_the_package() {
     let mut web = Web::new().await;
     let archive = web.server.url("/m.zip");
     let top = web.server.url("/top.zip");
@@ -151,7 +151,7 @@ async fn pages_refer_to_packages() {
 }
 
 #[tokio::test]
-async fn pages_refer_to_repositories() {
+async fn location_in_response_may_be_a_repository() {
     let mut web = Web::new().await;
     let repository = Repository::new(&web.fixture.path("repositories/r"));
     repository.write("main.tf", "git");
@@ -164,7 +164,7 @@ async fn pages_refer_to_repositories() {
 }
 
 #[tokio::test]
-async fn locations_that_servers_must_not_name_are_rejected() {
+async fn local_locations_from_servers_are_rejected() {
     let mut web = Web::new().await;
     let local = web.fixture.path("local");
     write_file(&local.join("main.tf"), "secret");
@@ -181,7 +181,7 @@ async fn locations_that_servers_must_not_name_are_rejected() {
         ("./m.zip".to_owned(), "the server referred to \"./m.zip\""),
         ("a/b/c".to_owned(), "the server referred to \"a/b/c\""),
         ("foo::bar".to_owned(), "the server referred to \"foo::bar\""),
-        (format!("{}//../x", web.server.url("/m.zip")), "leads outside of the module package"),
+        (format!("{}//../x", web.server.url("/m.zip")), "points outside the module package"),
         (String::new(), "no source URL was returned"),
         (web.server.url("/missing.zip"), "404"),
     ] {
@@ -219,7 +219,7 @@ async fn credentials_are_sent_but_not_shown() {
 }
 
 #[tokio::test]
-async fn archives_on_this_machine_are_unpacked() {
+async fn local_archives_are_unpacked() {
     let mut fixture = Fixture::new();
     let path = fixture.path("m.zip");
     fs::write(&path, zip(&[("main.tf", "x")])).unwrap();

@@ -1,5 +1,5 @@
-//! Packages in buckets: the protocol of S3 against a scripted server and moto, and that of Google
-//! Cloud Storage against a scripted server.
+//! Packages in buckets: the S3 protocol with a scripted server and with moto, and the Google Cloud
+//! Storage protocol with a scripted server.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -124,14 +124,17 @@ async fn s3_errors_are_reported() {
         server.answer(list, answer);
         server.answer("/bucket/vpc/longer.tf", Answer::bytes("longer"));
         let (summary, detail) = Fixture::failure(fixture.install(&format!("{source}/vpc")).await);
-        assert_eq!(summary, "Failed to download module");
+        let is_empty = expected == "contains no objects";
+        let expected_summary =
+            if is_empty { "Failed to expand subdir globs" } else { "Failed to download module" };
+        assert_eq!(summary, expected_summary);
         assert!(detail.contains(expected), "{expected}: {detail}");
         fixture.assert_nothing_installed();
     }
 }
 
 #[tokio::test]
-async fn credentials_of_the_machine_are_used_if_allowed() {
+async fn instance_credentials_are_used_if_allowed() {
     let (mut fixture, server, source) = s3().await;
     server.answer("/latest/api/token", Answer::bytes("token"));
     server.answer("/latest/meta-data/iam/security-credentials/", Answer::bytes("role\n"));
@@ -199,7 +202,7 @@ async fn gcs_directories_and_archives_are_fetched() {
     assert_eq!(server.received().pop().unwrap().headers["authorization"], "Bearer fresh");
 }
 
-/// Starts moto, a server with the protocol of S3. Prints the reason if it cannot be started.
+/// Starts moto, a server that implements the S3 protocol. Prints the reason if it cannot be started.
 fn start_moto(port: u16, log: &Path) -> Option<Child> {
     let has_moto = Command::new("python3")
         .args(["-c", "import moto.server, boto3"])
@@ -229,7 +232,7 @@ fn start_moto(port: u16, log: &Path) -> Option<Child> {
 }
 
 #[tokio::test]
-async fn moto_serves_packages() {
+async fn packages_are_fetched_from_moto() {
     let (mut fixture, server, _) = s3().await;
     fixture.write("m.zip", "");
     fs::write(fixture.path("m.zip"), zip(&[("main.tf", "zip")])).unwrap();

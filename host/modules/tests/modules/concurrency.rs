@@ -1,4 +1,4 @@
-//! Several installations at the same time, in one process and in several.
+//! Concurrent installations, in one process and in several processes.
 
 use std::fs;
 use std::process::{Child, Command};
@@ -14,7 +14,7 @@ const CHILD: &str = "WARDIAN_TEST_INSTALLATION";
 
 /// Does nothing unless another test has started this program to install modules.
 #[tokio::test]
-async fn child_process() {
+async fn helper_installs_modules_in_a_child_process() {
     let Ok(text) = std::env::var(CHILD) else { return };
     let mut lines = text.lines();
     let (place, root) = (lines.next().unwrap(), lines.next().unwrap());
@@ -30,7 +30,7 @@ async fn child_process() {
 fn start_child(fixture: &Fixture, root: &str, sources: &[String]) -> Child {
     let place = fixture.path("");
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "concurrency::child_process", "--nocapture"])
+        .args(["--exact", "concurrency::helper_installs_modules_in_a_child_process", "--nocapture"])
         .env(CHILD, format!("{}\n{root}\n{}", place.display(), sources.join("\n")))
         .stdout(std::process::Stdio::null())
         .spawn()

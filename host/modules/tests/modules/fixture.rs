@@ -1,4 +1,4 @@
-//! What the tests share: a root module, a cache, and installers for them.
+//! Code that the tests share: a root module, a cache, and installers for them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -159,8 +159,8 @@ impl Fixture {
         }
     }
 
-    /// Installs modules, and writes the manifest if all of them are installed. The found pins become
-    /// those of the next installer.
+    /// Installs modules, and writes the manifest if all of them are installed. The next installer
+    /// uses the resulting pins.
     pub(crate) async fn install_all(
         &mut self,
         calls: &[ModuleCallRequest],
@@ -192,7 +192,7 @@ impl Fixture {
         (error.summary(), error.to_string())
     }
 
-    /// Asserts that the directory of installed modules contains nothing of a failed installation.
+    /// Asserts that the directory of installed modules contains no files of a failed installation.
     #[track_caller]
     pub(crate) fn assert_nothing_installed(&self) {
         let names: Vec<_> = fs::read_dir(self.module(""))

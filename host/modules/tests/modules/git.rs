@@ -72,7 +72,7 @@ async fn default_branch_is_installed_with_its_commit() {
 }
 
 #[tokio::test]
-async fn references_are_resolved_like_those_of_checkout() {
+async fn refs_are_resolved_as_by_git_checkout() {
     let mut git = GitFixture::new();
     git.fixture.settings.mode = InstallMode::Upgrade;
     let short = git.commits[0][..10].to_owned();
@@ -190,7 +190,7 @@ async fn submodules_are_installed_recursively() {
 }
 
 #[tokio::test]
-async fn submodules_on_this_machine_are_rejected() {
+async fn local_submodules_are_rejected() {
     let mut git = GitFixture::new();
     let inner = Repository::new(&git.fixture.path("repositories/inner"));
     inner.write("inner.tf", "inner");
@@ -217,7 +217,7 @@ async fn submodules_on_this_machine_are_rejected() {
 }
 
 #[tokio::test]
-async fn repository_is_fetched_over_http_and_once() {
+async fn repository_is_fetched_once_over_http() {
     let mut git = GitFixture::new();
     let server = Server::start().await;
     server.serve_repositories(&git.fixture.path("repositories"));
@@ -233,7 +233,7 @@ async fn repository_is_fetched_over_http_and_once() {
     let results = git.fixture.install_all(&calls).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     assert_eq!(server.take_lines(), Vec::<String>::new());
-    // A commit that the cache contains needs none either, without a pin.
+    // A commit in the cache needs none either, even without a pin.
     git.fixture.settings.pins = wardian_module_source::ModulePins::default();
     git.fixture.settings.root = "third";
     let by_commit = format!("git::{}?ref={}", server.url("/git/r"), git.commits[0]);
@@ -245,7 +245,7 @@ async fn repository_is_fetched_over_http_and_once() {
 async fn server_without_shallow_fetches_is_supported() {
     let mut git = GitFixture::new();
     let server = Server::start().await;
-    // A web server that knows nothing of git serves the files of the repository.
+    // A web server without git support serves the repository's files.
     git.repository.git(&["gc", "--quiet"]);
     git.repository.git(&["update-server-info"]);
     let base = git.repository.path.join(".git");
@@ -285,7 +285,7 @@ async fn cached_repository_is_updated() {
 }
 
 #[tokio::test]
-async fn stale_locks_of_a_killed_process_are_removed() {
+async fn stale_locks_left_by_a_killed_process_are_removed() {
     let mut git = GitFixture::new();
     let source = format!("{}?ref=v1", git.url());
     git.fixture.install(&source).await.unwrap();
@@ -307,13 +307,13 @@ async fn stale_locks_of_a_killed_process_are_removed() {
 }
 
 #[tokio::test]
-async fn repository_that_a_killed_process_created_in_part_is_completed() {
+async fn repository_partially_created_by_a_killed_process_is_completed() {
     let mut git = GitFixture::new();
     git.fixture.install(&format!("{}?ref=v1", git.url())).await.unwrap();
     let cached = fs::read_dir(git.fixture.path("cache/git")).unwrap().next().unwrap().unwrap().path();
     let names = ["objects", "refs", "config", "HEAD"];
     for (index, name) in names.into_iter().enumerate() {
-        // What a process leaves that was killed when it created this file or directory.
+        // The files that a process leaves if it is killed while it creates this file or directory.
         for missing in names[index..].iter().chain(&["shallow"]) {
             let path = cached.join(missing);
             let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
@@ -329,14 +329,14 @@ async fn repository_that_a_killed_process_created_in_part_is_completed() {
 }
 
 #[tokio::test]
-async fn attributes_of_files_are_applied() {
+async fn gitattributes_are_applied() {
     let mut git = GitFixture::new();
     git.repository.write(".gitattributes", "*.ps1 text eol=crlf\nsecret.tf export-ignore\n");
     git.repository.write("run.ps1", "a\nb\n");
     git.repository.write("secret.tf", "x");
     git.repository.commit();
     let source = git.url();
-    // The user's own settings for line ends do not change the content.
+    // The user's line-ending settings do not change the content.
     git.fixture.write("home/.gitconfig", "[core]\n\tautocrlf = true\n");
     git.fixture.install(&source).await.unwrap();
     let found = files(&git.fixture.module("m"));
@@ -346,7 +346,7 @@ async fn attributes_of_files_are_applied() {
 }
 
 #[tokio::test]
-async fn hooks_and_settings_of_the_user_do_not_run() {
+async fn user_git_hooks_do_not_run_but_url_settings_apply() {
     let mut git = GitFixture::new();
     let marker = git.fixture.path("marker");
     let hooks = git.fixture.path("home/hooks");
@@ -371,7 +371,7 @@ async fn hooks_and_settings_of_the_user_do_not_run() {
 }
 
 #[tokio::test]
-async fn git_daemon_serves_packages() {
+async fn packages_are_fetched_from_git_daemon() {
     let mut git = GitFixture::new();
     if !has_program("git") {
         return;
@@ -387,7 +387,7 @@ async fn git_daemon_serves_packages() {
         .unwrap();
     wait_for_port(port);
     let result = git.fixture.install(&format!("git::git://127.0.0.1:{port}/r?ref=v1")).await;
-    // The daemon's child answers requests, and ends with it.
+    // The daemon's child process, which responds to requests, must be killed as well.
     run("sh", &git.fixture.path(""), &["-c", &format!("pkill -P {} || true", daemon.id())]);
     daemon.kill().unwrap();
     daemon.wait().unwrap();
@@ -396,7 +396,7 @@ async fn git_daemon_serves_packages() {
 }
 
 #[tokio::test]
-async fn ssh_uses_the_key_of_the_source() {
+async fn ssh_uses_the_key_from_the_source() {
     let mut git = GitFixture::new();
     let sshd = "/usr/sbin/sshd";
     if !std::path::Path::new(sshd).exists() || !has_program("ssh-keygen") {

@@ -1,5 +1,5 @@
-//! Hostile and broken servers, archives and repositories: each is an error that names the module
-//! and the server, and nothing is installed.
+//! Hostile and broken servers, archives and repositories. Each causes an error that contains the
+//! module and the server, and nothing is installed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -105,7 +105,7 @@ async fn git_arguments_are_not_options() {
     let url = format!("git::file://{}", repository.path.display());
     // Terraform does not recognize it as a URL either.
     assert!(ModuleSource::parse("git::ssh://-oProxyCommand=touch%20marker/r").is_err());
-    // A program whose call needs no space.
+    // A program that can be called without a space.
     let bin = fixture.path("bin");
     write_file(&bin.join("touch-marker"), &format!("#!/bin/sh\ntouch {}\n", marker.display()));
     run("chmod", &bin, &["755", "touch-marker"]);
@@ -125,7 +125,7 @@ async fn git_arguments_are_not_options() {
 }
 
 #[tokio::test]
-async fn links_in_repositories_must_stay_inside() {
+async fn links_in_repositories_must_point_inside() {
     for (name, target) in [("absolute", "/etc/passwd"), ("above", "../secret"), ("sub/above", "../../secret")]
     {
         let mut fixture = Fixture::new();
@@ -141,7 +141,7 @@ async fn links_in_repositories_must_stay_inside() {
 }
 
 #[tokio::test]
-async fn module_directory_must_stay_inside() {
+async fn module_directory_must_be_inside_the_package() {
     let mut fixture = Fixture::new();
     let repository = Repository::new(&fixture.path("r"));
     repository.write("main.tf", "x");
@@ -150,18 +150,19 @@ async fn module_directory_must_stay_inside() {
     repository.commit();
     let url = format!("git::file://{}", repository.path.display());
     fixture.install(&format!("{url}//link")).await.unwrap();
-    // A path on this machine is followed by the user's choice, but its subdirectory must be in it.
+    // A local path may be a symbolic link, because the user chose it, but its subdirectory must be
+    // inside.
     let shared = fixture.path("shared");
     write_file(&shared.join("main.tf"), "x");
     symlink("../r", shared.join("outside")).unwrap();
     let (summary, detail) =
         Fixture::failure(fixture.install(&format!("{}//outside", shared.display())).await);
     assert_eq!(summary, "Failed to expand subdir globs");
-    assert!(detail.contains("leads outside of the module package"), "{detail}");
+    assert!(detail.contains("points outside the module package"), "{detail}");
 }
 
 #[tokio::test]
-async fn cancelled_installation_ends_its_programs() {
+async fn canceled_installation_terminates_its_programs() {
     let mut fixture = Fixture::new();
     let bin = fixture.path("bin");
     write_file(&bin.join("git"), "#!/bin/sh\necho $$ > \"$HOME/pid\"\nsleep 1000 & wait\n");
@@ -196,7 +197,7 @@ async fn cancelled_installation_ends_its_programs() {
 }
 
 #[tokio::test]
-async fn leftovers_of_a_killed_process_are_removed() {
+async fn files_left_by_a_killed_process_are_removed() {
     let mut fixture = Fixture::new();
     let server = Server::start().await;
     server.answer("/m.zip", Answer::bytes(zip(&[("main.tf", "x")])));

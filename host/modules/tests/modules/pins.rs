@@ -39,7 +39,7 @@ async fn changed_package_is_an_error() {
 }
 
 #[tokio::test]
-async fn version_with_other_content_is_an_error() {
+async fn registry_version_with_changed_content_is_an_error() {
     let mut fixture = Fixture::new();
     let server = Server::start().await;
     fixture.settings.registries.insert("reg.example".into(), server.url("/v1/"));
@@ -106,7 +106,7 @@ async fn module_follows_a_changed_pin() {
 }
 
 #[tokio::test]
-async fn pinned_commit_that_vanished_is_an_error() {
+async fn missing_pinned_commit_is_an_error() {
     let mut fixture = Fixture::new();
     let repository = Repository::new(&fixture.path("r"));
     repository.write("main.tf", "one");
@@ -130,7 +130,7 @@ async fn pinned_commit_that_vanished_is_an_error() {
 }
 
 #[tokio::test]
-async fn pin_of_another_content_with_the_same_commit_is_an_error() {
+async fn pin_with_the_same_commit_but_another_hash_is_an_error() {
     let mut fixture = Fixture::new();
     let repository = Repository::new(&fixture.path("r"));
     repository.write("main.tf", "one");
@@ -164,7 +164,7 @@ async fn damaged_cache_is_repaired() {
 }
 
 #[tokio::test]
-async fn two_calls_of_a_package_have_one_pin() {
+async fn two_calls_to_one_package_share_a_pin() {
     let mut fixture = Fixture::new();
     let repository = Repository::new(&fixture.path("r"));
     repository.write("main.tf", "one");
@@ -177,7 +177,7 @@ async fn two_calls_of_a_package_have_one_pin() {
     let results = fixture.install_all(&[call("a", &source), call("b", &source)]).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     assert_eq!(fs::read_to_string(fixture.module("b/main.tf")).unwrap(), "one");
-    // Even if the lock file is missing.
+    // The same applies if the lock file is missing.
     fixture.settings.pins = wardian_module_source::ModulePins::default();
     fs::remove_dir_all(fixture.module("b")).unwrap();
     let results = fixture.install_all(&[call("a", &source), call("b", &source)]).await;
@@ -187,7 +187,7 @@ async fn two_calls_of_a_package_have_one_pin() {
 }
 
 #[tokio::test]
-async fn verified_modules_may_be_used_without_trust() {
+async fn verified_modules_may_be_used_in_untrusted_configurations() {
     let mut fixture = Fixture::new();
     let server = Server::start().await;
     let source = server.url("/m.zip");

@@ -1,4 +1,4 @@
-//! Programs and the network are not used if they must not be.
+//! Checks that programs and the network are not used if they are not allowed.
 
 use wardian_download::NetworkAccess;
 use wardian_modules::ModuleTrust;

@@ -40,7 +40,7 @@ impl Registry {
         self.server.answer(&format!("/v1/a/{name}/c/{version}/download"), Answer::location(location));
     }
 
-    /// Installs a module in a version. Returns the version and the content of `main.tf`.
+    /// Installs a version of a module. Returns the version and the content of `main.tf`.
     async fn install(&mut self, name: &str, constraints: &str) -> (String, String) {
         let call = versioned_call("m", &format!("reg.example/a/{name}"), constraints);
         let installed = self.fixture.install_all(&[call]).await.pop().unwrap().unwrap();
@@ -116,7 +116,7 @@ async fn versions_are_requested_once() {
             "GET /v1/a/m/c/versions"
         ]
     );
-    // Everything is in place.
+    // All modules are installed.
     assert!(registry.fixture.install_all(&calls).await.iter().all(Result::is_ok));
     // A second root module takes the pinned versions from the cache.
     registry.fixture.settings.root = "other";
@@ -165,7 +165,7 @@ async fn locations_may_be_repositories_or_direct_archives() {
 }
 
 #[tokio::test]
-async fn errors_have_the_summaries_of_terraform() {
+async fn error_summaries_match_terraform() {
     let mut registry = Registry::new().await;
     registry.versions("empty", &[]);
     registry.versions("bad", &["x.y"]);
@@ -196,7 +196,7 @@ async fn errors_have_the_summaries_of_terraform() {
         ("gone2", "Error accessing remote module registry", "may have been withdrawn"),
         ("reg", "Invalid package location from module registry", "a/b/c"),
         ("unknown", "Invalid package location from module registry", "foo"),
-        ("escape", "Invalid package location from module registry", "leads outside"),
+        ("escape", "Invalid package location from module registry", "points outside"),
         ("gone", "Failed to download module", "404"),
         ("local", "Failed to download module", "which is on this machine"),
     ] {

@@ -1,4 +1,4 @@
-//! When an installed module stays, and when it is installed again.
+//! Conditions under which an installed module is kept or installed again.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ async fn web() -> (Fixture, Server) {
 }
 
 #[tokio::test]
-async fn unchanged_module_stays() {
+async fn unchanged_module_is_not_reinstalled() {
     let (mut fixture, server) = web().await;
     let source = server.url("/m.zip");
     assert!(fixture.install(&source).await.unwrap().is_new);
@@ -31,7 +31,7 @@ async fn unchanged_module_stays() {
 }
 
 #[tokio::test]
-async fn module_is_installed_again_if_something_has_changed() {
+async fn module_is_reinstalled_if_source_directory_or_manifest_changed() {
     let (mut fixture, server) = web().await;
     let source = server.url("/m.zip");
     let inner = format!("{source}//sub");
@@ -59,7 +59,7 @@ async fn module_is_installed_again_if_something_has_changed() {
 }
 
 #[tokio::test]
-async fn version_must_stay_acceptable() {
+async fn installed_version_must_meet_changed_constraint() {
     let (mut fixture, server) = web().await;
     fixture.settings.registries.insert("reg.example".into(), server.url("/v1/"));
     server.answer(
@@ -98,7 +98,7 @@ async fn manifest_keeps_other_records_and_drops_descendants() {
         manifest.iter().map(|record| record.key.clone()).collect::<Vec<_>>()
     };
     assert_eq!(keys(&fixture), ["", "a", "a.x", "b", "l"]);
-    // Records of modules that are no longer called stay, as in Terraform.
+    // Records of modules that are no longer called are kept, as in Terraform.
     fixture.settings.pins = wardian_module_source::ModulePins::default();
     fixture.install_all(&[call("a", &source)]).await.pop().unwrap().unwrap();
     assert_eq!(keys(&fixture), ["", "a", "a.x", "b", "l"]);
@@ -108,7 +108,7 @@ async fn manifest_keeps_other_records_and_drops_descendants() {
 }
 
 #[tokio::test]
-async fn directories_on_this_machine_are_linked_once() {
+async fn local_directories_are_linked_once() {
     let mut fixture = Fixture::new();
     let directory = fixture.path("shared");
     write_file(&directory.join("main.tf"), "one");
@@ -124,11 +124,11 @@ async fn directories_on_this_machine_are_linked_once() {
     assert_eq!(installed[1].directory.to_str(), Some(".terraform/modules/b/sub"));
     assert_eq!(installed[2].directory.to_str(), Some(".terraform/modules/c/sub"));
     assert!(installed.iter().all(|module| module.pin.is_none()));
-    // A change of the directory takes effect without another installation.
+    // A change in the directory takes effect without another installation.
     write_file(&directory.join("main.tf"), "two");
     assert!(!fixture.install_all(&calls[..1]).await.pop().unwrap().unwrap().is_new);
     assert_eq!(fs::read_to_string(fixture.module("a/main.tf")).unwrap(), "two");
-    // A link that is replaced by a package does not lead to the directory any more.
+    // A package replaces the link; it is not written to the directory that the link points to.
     let repository = Repository::new(&fixture.path("r"));
     repository.write("main.tf", "git");
     repository.commit();
@@ -146,7 +146,7 @@ async fn directories_on_this_machine_are_linked_once() {
 }
 
 #[tokio::test]
-async fn absolute_directory_of_modules_is_recorded() {
+async fn absolute_modules_directory_is_recorded() {
     let (fixture, server) = web().await;
     let mut options = fixture.options();
     options.directory = fixture.path("data/modules");

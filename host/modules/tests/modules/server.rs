@@ -24,7 +24,7 @@ pub(crate) enum Body {
     Bytes(Vec<u8>),
     /// Never ends.
     Endless,
-    /// Ends before its announced length.
+    /// The response ends before its announced length.
     Truncated,
 }
 
@@ -90,7 +90,7 @@ impl Server {
         server
     }
 
-    /// Sets the response for a path, with or without a query. Without one, the status is 404.
+    /// Sets the response for a path, with or without a query. Other paths have the status 404.
     pub(crate) fn answer(&self, path: &str, answer: Answer) -> &Self {
         self.state.lock().unwrap().answers.insert(path.to_owned(), answer);
         self
@@ -109,7 +109,7 @@ impl Server {
         self.state.lock().unwrap().received.clone()
     }
 
-    /// Returns the request lines, and forgets the requests.
+    /// Returns the request lines, and clears the list of requests.
     pub(crate) fn take_lines(&self) -> Vec<String> {
         let received = std::mem::take(&mut self.state.lock().unwrap().received);
         received.into_iter().map(|received| received.line).collect()
@@ -223,7 +223,7 @@ async fn write_answer(stream: &mut TcpStream, answer: &Answer, is_head: bool) ->
     Ok(())
 }
 
-/// Answers a request with git's own program for web servers.
+/// Responds to a request with git's CGI program.
 async fn http_backend(
     repositories: &Path,
     method: &str,

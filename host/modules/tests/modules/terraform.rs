@@ -1,5 +1,5 @@
-//! The same sources under Terraform: the manifests and the directories are the same, and each
-//! program uses what the other one has installed without a change.
+//! Compares the installation of the same sources with Terraform's: the manifests and the
+//! directories are the same, and each program uses the other program's installation unchanged.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -100,8 +100,8 @@ impl Comparison {
     }
 }
 
-/// Returns what Terraform installs for a directory. It omits hidden files when it installs a package
-/// again.
+/// Returns the files that Terraform installs for a directory. It omits hidden files when it
+/// installs a package again.
 fn without_hidden_files(directory: &Path) -> Vec<(String, String)> {
     files(directory)
         .into_iter()
@@ -110,7 +110,7 @@ fn without_hidden_files(directory: &Path) -> Vec<(String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn manifest_and_directories_are_those_of_terraform() {
+async fn manifest_and_directories_match_terraform() {
     let Some(mut comparison) = Comparison::new().await else { return };
     let mut expected: Vec<String> =
         comparison.terraform("terraform").await.lines().map(str::to_owned).collect();
@@ -132,7 +132,7 @@ async fn manifest_and_directories_are_those_of_terraform() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn directories_are_exchanged_without_a_change() {
+async fn wardian_and_terraform_accept_each_others_module_directories() {
     let Some(mut comparison) = Comparison::new().await else { return };
     comparison.terraform("terraform").await;
     comparison.wardian("wardian").await;

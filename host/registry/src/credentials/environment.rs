@@ -1,7 +1,7 @@
 //! Tokens in environment variables.
 //!
-//! The name of a variable is `TF_TOKEN_` and the host with `_` for each dot. A dash is written `__`,
-//! because names of variables cannot contain dashes in most shells, or as it is. The host is in its
+//! The name of a variable is `TF_TOKEN_` and the host with `_` for each dot. A dash is unchanged or
+//! written as `__`, because variable names cannot contain dashes in most shells. The host is in its
 //! Unicode form or in Punycode.
 
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(super) fn tokens(
 }
 
 /// Returns the name of the variable for the token of a host; `None` if the host has a port, which
-/// most shells do not allow in the name of a variable.
+/// most shells do not allow in variable names.
 pub fn token_variable(host: &ServiceHost) -> Option<String> {
     let name = host.as_ascii();
     (!name.contains(':')).then(|| format!("{PREFIX}{}", name.replace('-', "__").replace('.', "_")))
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_variables_contain_hosts() {
+    fn variable_names_contain_hosts() {
         for (variable, host) in [
             ("TF_TOKEN_app_example_com", "app.example.com"),
             ("TF_TOKEN_my__host_example", "my-host.example"),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn other_variables_are_ignored() {
+    fn unrelated_variables_are_ignored() {
         for variable in ["TF_TOKEN", "TF_TOKEN_", "TF_TOKEN_a/b", "tf_token_a_b", "XTF_TOKEN_a", "TF_TOKEN__"]
         {
             assert!(found(&[(variable, "token")]).is_empty(), "{variable}");

@@ -1,4 +1,4 @@
-//! Errors about credentials. None of them contains a token.
+//! Credential errors. None of them contains a token.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub enum CredentialsError {
     Helper(#[from] Arc<HelperError>),
     #[error(transparent)]
     File(#[from] TokenFileError),
-    /// The user has configured the token in a place that is not changed automatically.
+    /// The user has configured the token in a location that is not changed automatically.
     #[error(
         "the credentials for {host} are in a credentials block of the CLI configuration, which is not changed \
          automatically; revoke them if they are no longer needed, and remove that block"
@@ -51,7 +51,7 @@ pub enum TokenFileError {
     Read { path: PathBuf, source: io::Error },
     #[error("{} is larger than {limit} bytes and is not read", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
-    /// The file is left as it is.
+    /// The file is not changed.
     #[error(
         "{} is not a valid credentials file: {problem}; correct or remove the file", path.display()
     )]

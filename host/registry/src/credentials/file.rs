@@ -1,8 +1,8 @@
 //! The file `credentials.tfrc.json`, in which `login` stores tokens.
 //!
 //! The file is a JSON object: `{"credentials": {"HOST": {"token": "..."}}}`. Other properties are
-//! preserved. It is replaced atomically, with permissions for this user only, in the format of
-//! Terraform.
+//! preserved. It is replaced atomically, with permissions for this user only, in Terraform's
+//! format.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -37,7 +37,7 @@ impl TokenFile {
     /// Returns the tokens in the file by host. Hosts without a token are omitted.
     ///
     /// # Errors
-    /// If the file exists and cannot be read.
+    /// Returns an error if the file exists and cannot be read.
     pub fn tokens(&self) -> Result<BTreeMap<String, String>, TokenFileError> {
         let document = self.read()?;
         let hosts = document.get(CREDENTIALS).and_then(Value::as_object).into_iter().flatten();
@@ -117,7 +117,7 @@ impl TokenFile {
     }
 }
 
-/// Returns whether a name in the file is another notation of the host.
+/// Returns whether a name in the file denotes the host in any notation.
 fn is_host(name: &str, host: &ServiceHost) -> bool {
     ServiceHost::parse(name).is_ok_and(|named| named == *host)
 }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn file_has_the_format_of_terraform() {
+    fn credentials_file_has_terraform_format() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/credentials.tfrc.json");
         let file = TokenFile::new(&path);

@@ -1,4 +1,4 @@
-//! Credentials helpers: programs that store tokens in another place, such as a password manager.
+//! Credentials helpers: programs that store tokens elsewhere, for example in a password manager.
 //!
 //! | command | input | output |
 //! |---|---|---|
@@ -6,8 +6,9 @@
 //! | `PROGRAM ARGUMENTS store HOST` | `{"token":"..."}` | |
 //! | `PROGRAM ARGUMENTS forget HOST` | | |
 //!
-//! `HOST` is in Punycode. The user names the program in the CLI configuration, so no other authority
-//! is asked. It runs in a separate session: it cannot use the terminal.
+//! `HOST` is in Punycode. The user specifies the program in the CLI configuration, so no further
+//! authorization is required. The program runs in a separate session, so it cannot use the
+//! terminal.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -24,7 +25,7 @@ use super::error::HelperProblem;
 use crate::access_token::AccessToken;
 use crate::service_host::ServiceHost;
 
-/// Time limit of a helper, unless it has another. Some helpers wait for the user.
+/// Default time limit of a helper. Some helpers wait for the user.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 const MAX_OUTPUT_BYTES: usize = 128 << 10;
 const MAX_MESSAGE_BYTES: usize = 4 << 10;

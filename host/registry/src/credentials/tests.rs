@@ -83,7 +83,7 @@ fn invalid_token_is_an_error_for_its_host_only() {
 }
 
 #[test]
-fn helper_without_token_and_failing_helper_differ() {
+fn missing_token_is_distinguished_from_helper_failure() {
     let directory = tempfile::tempdir().unwrap();
     for body in ["echo '{}'", "echo '{\"token\":null}'"] {
         let credentials = Credentials::default().with_helper(helper(directory.path(), body));
@@ -145,7 +145,7 @@ fn token_is_stored_in_the_file_and_used() {
         assert_eq!(stored, CredentialStorage::File(path.clone()));
     });
     assert_eq!(found(&credentials, "a.example"), Some(pair("new", "the CLI configuration")));
-    // The file's tokens are configured tokens of the next run.
+    // In the next run, the tokens in the file are configured tokens.
     let tokens = TokenFile::new(&path).tokens().unwrap();
     let configured = tokens.iter().map(|(host, token)| (host.as_str(), token.as_str()));
     let next = Credentials::default().with_configured(configured).unwrap().with_file(&path);
@@ -157,7 +157,7 @@ fn token_is_stored_in_the_file_and_used() {
 }
 
 #[test]
-fn helper_stores_and_forgets() {
+fn helper_stores_and_deletes_tokens() {
     let directory = tempfile::tempdir().unwrap();
     let body = "case $3 in get) cat token;; store) cat > token;; forget) echo '{}' > token;; esac";
     let path = directory.path().join("credentials.tfrc.json");
@@ -186,7 +186,7 @@ fn manually_configured_token_is_not_changed() {
     let error = block_on(credentials.store(&host("b.example"), &token("y"))).unwrap_err();
     assert_eq!(error.summary(), "Credentials for b.example are manually configured");
     assert!(block_on(credentials.forget(&host("b.example"))).is_err());
-    // As in Terraform, a token can be stored although a variable precedes it.
+    // As in Terraform, a token can be stored although an environment variable takes precedence.
     assert_eq!(credentials.variable(&host("a.example")), Some("TF_TOKEN_a_example"));
     block_on(credentials.store(&host("a.example"), &token("y"))).unwrap();
     assert_eq!(found(&credentials, "a.example").unwrap().0, "x");

@@ -1,8 +1,8 @@
 //! The temporary server on the loopback interface that the browser is redirected to.
 //!
 //! It accepts `GET /login` with the secret state of the login and either a code or an error. Every
-//! other request is answered with an error and has no effect, because any local program and any web
-//! page can send requests to it. Requests are limited in number, size and time.
+//! other request receives an error response and has no effect, because any local program and any
+//! web page can send requests to it. Requests are limited in number, size and time.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -27,7 +27,7 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_ACCEPT_ERRORS: u32 = 20;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What the host sent with the browser.
+/// The data that the host sent through the browser.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Callback {
     Code(String),
@@ -127,7 +127,7 @@ async fn answer(mut stream: TcpStream, state: String) -> io::Result<Option<Callb
     Ok(callback)
 }
 
-/// Reads the head of a request; `None` if it is too large or incomplete.
+/// Reads the request line and headers of a request; `None` if they are too large or incomplete.
 async fn read_head(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let mut head = Vec::new();
     let mut buffer = [0; 4096];
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_requests_with_the_state_have_an_effect() {
+    fn only_callback_requests_with_the_state_are_accepted() {
         let code = |code: &str| Answer::Callback(Callback::Code(code.to_owned()));
         assert_eq!(of_request("GET /login?code=a%20b&state=s%2B1 HTTP/1.1"), code("a b"));
         assert_eq!(of_request("GET /login?state=s%2B1&code=x&code=y&other HTTP/1.0"), code("x"));
@@ -214,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_request_without_the_state_has_no_effect(head in "\\PC{0,200}") {
+        fn any_request_without_the_state_is_rejected(head in "\\PC{0,200}") {
             prop_assert!(!matches!(classify(&head, "0123456789abcdef"), Answer::Callback(_)));
         }
     }

@@ -13,7 +13,7 @@ const PORTS: RangeInclusive<u16> = 1024..=65535;
 
 const MAX_SCOPES: usize = 64;
 
-/// How a host issues tokens.
+/// The configuration of a host's token service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoginSettings {
     pub(super) client_id: String,

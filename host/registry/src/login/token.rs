@@ -21,7 +21,7 @@ pub(super) enum TokenRequest<'a> {
     Password { user: &'a str, password: &'a str },
 }
 
-/// Shows no secret.
+/// The output contains no secrets.
 impl fmt::Debug for TokenRequest<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("TokenRequest(...)")

@@ -11,7 +11,7 @@ use crate::request::RequestError;
 use crate::services::{DiscoveryError, ServiceError};
 
 /// A module whose versions or package cannot be obtained from its registry. `Display` shows the
-/// problem and how to proceed.
+/// problem and advice on how to proceed.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", describe(module, version.as_ref(), problem))]
 pub struct ModuleRegistryError {
@@ -36,18 +36,18 @@ pub enum ModuleProblem {
     /// The registry does not have the module or the version.
     #[error("{url} does not exist")]
     NotFound { url: String },
-    #[error("the response of {url} contains no module")]
+    #[error("the response from {url} contains no module")]
     NoModule { url: String },
-    #[error("the response of {url} contains no valid version")]
+    #[error("the response from {url} contains no valid version")]
     NoVersions { url: String },
     #[error(
-        "the response of {url} ({status}) contains no location of the package, neither in the header \
+        "the response from {url} ({status}) contains no location of the package, neither in the header \
          X-Terraform-Get nor in the property \"location\" of its body"
     )]
     NoLocation { url: String, status: StatusCode },
-    #[error("the response of {url} contains a location of the package that has the wrong type")]
+    #[error("the response from {url} contains a location of the package that has the wrong type")]
     LocationType { url: String },
-    #[error("the response of {url} contains the invalid location {location:?} of the package: {problem}")]
+    #[error("the response from {url} contains the invalid location {location:?} of the package: {problem}")]
     Location { url: String, location: String, problem: &'static str },
 }
 

@@ -14,7 +14,7 @@ fn display_omits_default_host() {
 }
 
 #[test]
-fn names_are_segments_of_paths() {
+fn module_names_must_be_safe_path_segments() {
     let host = ServiceHost::parse("a.example").unwrap();
     for bad in ["", "-a", "a-", "a/b", "..", "a.b", "ä", "a b", "a?b", &"a".repeat(65)] {
         assert!(RegistryModule::new(host.clone(), bad, "b", "c").is_err(), "{bad}");
@@ -43,7 +43,7 @@ fn assert_source(found: Result<ModuleLocation, ModuleProblem>, expected: &str) {
 }
 
 #[test]
-fn location_is_a_source() {
+fn location_is_read_from_header_or_body() {
     assert_source(
         found(204, Some("git::https://b.example/x.git?ref=v1"), ""),
         "git::https://b.example/x.git?ref=v1",

@@ -10,8 +10,8 @@ use super::signature::ReleaseSignature;
 /// Maximum size of the file in bytes.
 pub(super) const MAX_CHECKSUMS_BYTES: u64 = 1 << 20;
 
-/// The lines of `SHA256SUMS`. Terraform separates the fields of a line by any white space, and
-/// ignores further fields.
+/// The lines of `SHA256SUMS`. As in Terraform, the fields of a line are separated by any white
+/// space, and additional fields are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChecksumLines(Vec<ChecksumLine>);
 
@@ -85,7 +85,7 @@ mod tests {
 
     /// Each line was verified with Terraform 1.11.4 and its lock file.
     #[test]
-    fn lines_are_parsed_like_in_terraform() {
+    fn checksum_lines_are_parsed_as_in_terraform() {
         let line = |digit: char, rest: &str| format!("{}{rest}", digit.to_string().repeat(64));
         let text = [
             line('1', "  plain"),
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_parsed(text in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+        fn parsing_any_bytes_never_panics(text in proptest::collection::vec(any::<u8>(), 0..2_000)) {
             let lines = ChecksumLines::parse(&text);
             let _ = lines.digest("a");
         }

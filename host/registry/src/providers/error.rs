@@ -15,7 +15,7 @@ use crate::service_host::{ServiceHost, ServiceHostError};
 use crate::services::{DiscoveryError, ServiceError};
 
 /// A provider whose versions or package cannot be obtained from its registry. `Display` shows the
-/// problem and how to proceed.
+/// problem and advice on how to proceed.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", describe(address, version.as_ref(), problem))]
 pub struct ProviderRegistryError {
@@ -43,13 +43,13 @@ pub enum ProviderProblem {
     /// The checksums or their signature cannot be requested.
     #[error("failed to retrieve the {file} of the release: {error}")]
     ReleaseFile {
-        /// A noun for messages.
+        /// The file that could not be requested, as a noun for messages.
         file: &'static str,
         error: RequestError,
     },
     #[error("the provider registry {host} does not have this provider ({url} does not exist)")]
     NotFound { host: ServiceHost, url: String },
-    #[error("the registry response of {url} contains the invalid version {text:?}: {error}")]
+    #[error("the registry response from {url} contains the invalid version {text:?}: {error}")]
     Version { url: String, text: String, error: VersionTextError },
     /// The release has neither a component nor a package for the platform.
     #[error("the release has no package for the platform {platform}, and no component")]
@@ -61,11 +61,11 @@ pub enum ProviderProblem {
     /// The release has no component, and its native package has no supported protocol.
     #[error("{0}")]
     Protocol(ProtocolMismatch),
-    #[error("the registry response of {url} has an invalid {property}: {problem}")]
+    #[error("the registry response from {url} has an invalid {property}: {problem}")]
     Response { url: String, property: &'static str, problem: String },
-    #[error("the registry response of {url}, to the request for {requested}, is about the target {found}")]
+    #[error("the registry response from {url}, to the request for {requested}, describes the target {found}")]
     OtherTarget { url: String, requested: PackagePlatform, found: String },
-    /// The checksums have no usable line for a file.
+    /// The checksums contain no valid line for a file.
     #[error("the checksums at {url} have no valid SHA-256 hash for {file_name:?}")]
     NoChecksum { url: String, file_name: String },
     #[error(
@@ -139,7 +139,12 @@ fn describe(address: &ProviderAddress, version: Option<&Version>, problem: &Prov
             if !offered.is_empty() && !offered.contains(platform) =>
         {
             let offered: Vec<String> = offered.iter().map(ToString::to_string).collect();
-            let _ = write!(text, "; the registry lists packages for {}", offered.join(", "));
+            let _ = write!(
+                text,
+                "; the registry lists packages for {}. Use another version, or ask the publisher for a package for \
+                 this platform",
+                offered.join(", ")
+            );
         }
         ProviderProblem::NoPackage { .. } => {
             text.push_str("; the release may have been withdrawn. Select another version");
@@ -150,6 +155,9 @@ fn describe(address: &ProviderAddress, version: Option<&Version>, problem: &Prov
             text.push_str(
                 "; nothing was installed. Ask the publisher of the provider to correct the release",
             );
+        }
+        ProviderProblem::Service(ServiceError::Invalid { .. }) => {
+            text.push_str("; ask the operator of the host to correct it");
         }
         ProviderProblem::Version { .. }
         | ProviderProblem::Response { .. }

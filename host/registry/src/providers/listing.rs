@@ -33,7 +33,7 @@ pub struct ProviderListing {
     pub warnings: Vec<String>,
 }
 
-/// What a list of versions contains for one version. Registries may omit both.
+/// The properties of one version in a list of versions. Registries may omit both properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedProviderVersion {
     /// The versions of the plugin protocol, such as `5.0`.
@@ -71,7 +71,8 @@ impl RegistryClient {
     /// provider, unless the request fails.
     ///
     /// # Errors
-    /// If the registry cannot be used, does not have the provider, or lists an invalid version.
+    /// Returns an error if the registry cannot be used, does not have the provider, or lists an
+    /// invalid version.
     pub async fn provider_versions(
         &self,
         address: &ProviderAddress,
@@ -132,8 +133,8 @@ impl RegistryClient {
 }
 
 impl ProviderListing {
-    /// Fails for an invalid version like Terraform. A version that Terraform accepts but that is not
-    /// a semantic version is omitted.
+    /// Like Terraform, returns an error for an invalid version. A version that Terraform accepts
+    /// but that is not a semantic version is omitted.
     fn from_response(response: VersionsResponse) -> Result<Self, (String, VersionTextError)> {
         let mut versions = BTreeMap::new();
         for entry in response.versions.0 {

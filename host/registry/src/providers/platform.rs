@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn platform_is_two_words() {
+    fn platform_is_os_and_architecture() {
         let platform = PackagePlatform::parse("linux_amd64").unwrap();
         assert_eq!((platform.os(), platform.architecture()), ("linux", "amd64"));
         assert_eq!(platform.to_string(), "linux_amd64");

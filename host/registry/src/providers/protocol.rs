@@ -12,13 +12,13 @@ const SUPPORTED: [u64; 2] = [5, 6];
 
 /// Maximum number of protocols of one release.
 const MAX_PROTOCOLS: usize = 64;
-/// Maximum length of a protocol in bytes. Longer texts are no versions.
+/// Maximum length of a protocol in bytes. Longer strings are not versions.
 const MAX_PROTOCOL_BYTES: usize = 32;
 
-/// The protocols of a release, as a registry writes them.
+/// The protocols of a release, in the registry's notation.
 pub(super) type ProtocolList = BoundedList<String, MAX_PROTOCOLS>;
 
-/// Returns the protocols that can be versions, or a placeholder if there are none but others.
+/// Returns the protocols that are valid versions, or a placeholder if there are only other strings.
 pub(super) fn protocols(list: ProtocolList) -> Vec<String> {
     let is_empty = list.0.is_empty();
     let mut protocols: Vec<String> = list.0;
@@ -51,7 +51,8 @@ impl fmt::Display for ProtocolMismatch {
                 " Provider version {version} is the latest compatible version. Select it with the following \
                  version constraint:\n\tversion = \"{version}\""
             ),
-            None => formatter.write_str(" No version of this provider is compatible."),
+            None => formatter
+                .write_str(" No version of this provider is compatible; ask the publisher for one that is."),
         }
     }
 }

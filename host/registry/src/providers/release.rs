@@ -6,9 +6,9 @@
 //! 1. The list of versions has the platform `wasip2_wasm`, and the registry describes the package
 //!    for it.
 //! 2. The signed checksums of another package have a line for the file
-//!    `terraform-provider-TYPE_VERSION_wasip2_wasm.wasm`, or for the `.zip` file with that name. The
-//!    file is next to the checksums. So a component can be published through a registry that does
-//!    not accept its platform.
+//!    `terraform-provider-TYPE_VERSION_wasip2_wasm.wasm`, or for the `.zip` file with that name.
+//!    The file is next to the checksums. Therefore, a component can be published through a registry
+//!    that does not accept its platform.
 //!
 //! The package of each kind is authenticated by the signed checksums; its content is authenticated
 //! by its digest when it is downloaded.
@@ -35,7 +35,7 @@ use crate::service_host::ServiceHost;
 
 const MAX_SIGNATURE_BYTES: u64 = 64 << 10;
 
-/// The packages of a release that are of use on a platform. At least one of them is available.
+/// The packages of a release that are usable on a platform. At least one of them is available.
 #[derive(Clone, Debug)]
 pub struct RegistryRelease {
     pub component: Option<ReleasePackage>,
@@ -87,7 +87,8 @@ impl ReleasePackage {
     }
 }
 
-/// A package whose checksums have a valid signature. Its digest is not compared with them yet.
+/// A package whose checksums have a valid signature. The package's digest has not been compared
+/// with the checksums yet.
 struct AuthenticatedPackage {
     document: PackageDocument,
     checksums: Arc<SignedChecksums>,
@@ -104,13 +105,13 @@ struct RequestedRelease<'a> {
 }
 
 impl RegistryClient {
-    /// Returns the packages of a release, after verifying the signature of its checksums. Nothing is
-    /// downloaded except for metadata. If the versions of the provider were requested before, their
-    /// list determines whether the registry is asked for a component.
+    /// Returns the packages of a release, after verifying the signature of its checksums. Only
+    /// metadata is downloaded. If the provider's versions were requested before, their list
+    /// determines whether a component is requested from the registry.
     ///
     /// # Errors
-    /// If the registry cannot be used, the release is not authentic, or it has neither a component
-    /// nor a usable native package for the platform.
+    /// Returns an error if the registry cannot be used, the release is not authentic, or it has
+    /// neither a component nor a usable native package for the platform.
     pub async fn provider_release(
         &self,
         address: &ProviderAddress,
@@ -310,7 +311,8 @@ impl AuthenticatedPackage {
         })
     }
 
-    /// Returns the package if its digest in the signed checksums is the one that the registry expects.
+    /// Returns the package if its digest in the signed checksums equals the digest that the
+    /// registry returned.
     fn into_package(self, format: ReleaseFormat) -> Result<ReleasePackage, ProviderProblem> {
         let Self { document, checksums } = self;
         let url = printable_url(&document.checksums.url);
@@ -335,8 +337,8 @@ impl AuthenticatedPackage {
     }
 }
 
-/// Returns whether the credentials of a netrc file may be sent to a URL that a registry names:
-/// unless an encrypted response names a URL that is not encrypted.
+/// Returns whether the credentials in a netrc file may be sent to a URL that a registry returned.
+/// Returns false if an encrypted response contains an unencrypted URL.
 fn may_use_netrc(url: &Url, is_encrypted: bool) -> bool {
     url.scheme() == "https" || !is_encrypted
 }

@@ -3,8 +3,8 @@
 //! | key | result |
 //! |---|---|
 //! | has the fingerprint of HashiCorp's key | signed by HashiCorp |
-//! | has a trust signature by HashiCorp's key for partners | signed by a HashiCorp partner |
-//! | otherwise | self-signed: the registry alone vouches for the key |
+//! | has a trust signature by HashiCorp's partner key | signed by a HashiCorp partner |
+//! | otherwise | self-signed: only the registry attests the key |
 //!
 //! The keys are tried in order. A key that did not make the signature is skipped; the key that made
 //! it determines the result. As in Terraform, a key that has expired is accepted, and an invalid
@@ -20,7 +20,7 @@ use wardian_openpgp::{
 /// Maximum number of keys of a release.
 pub(super) const MAX_KEYS: usize = wardian_openpgp::MAX_KEYS;
 
-/// A key with which a release may be signed, as the registry publishes it.
+/// A key with which a release may be signed, in the form that the registry publishes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SigningKey {
     pub(super) armored: String,
@@ -28,7 +28,7 @@ pub(super) struct SigningKey {
     pub(super) trust_signature: String,
 }
 
-/// A verified signature of a release. `Display` shows it in the words of Terraform, for example
+/// A verified signature of a release. `Display` formats it in Terraform's wording, for example
 /// "self-signed, key ID 34365D9472D7468F".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseSignature {
@@ -77,7 +77,7 @@ pub enum ReleaseSignatureError {
     TrustSignature { key_id: KeyId, error: SignatureError },
 }
 
-/// The keys of HashiCorp.
+/// HashiCorp's keys.
 struct KnownKeys {
     hashicorp: Fingerprint,
     /// The armored key that signs the keys of partners.
@@ -181,7 +181,7 @@ mod tests {
         keys.fingerprints().next().unwrap().key_id().to_string()
     }
 
-    /// Known keys whose partner key is in the tests' directory.
+    /// The known keys, with a partner key from the tests' directory.
     const TEST_KEYS: KnownKeys = KnownKeys {
         partner: match std::str::from_utf8(release_file!("partner.asc")) {
             Ok(text) => text,
@@ -191,7 +191,7 @@ mod tests {
     };
 
     #[test]
-    fn any_of_the_keys_may_have_signed() {
+    fn signature_by_any_listed_key_is_accepted() {
         let other = key(release_file!("other.asc"));
         for keys in [vec![author()], vec![other.clone(), author()], vec![key(b"nonsense"), author()]] {
             let signature = verify(SUMS, SIGNATURE, &keys).unwrap();

@@ -1,8 +1,8 @@
-//! Versions as registries write them.
+//! Versions in the notation of registries.
 
 use wardian_address::Version;
 
-/// The reason why a text is not a version.
+/// The reason why text is not a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionTextError {
     #[error("a version must not begin with \"v\"")]
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_parsed_like_in_terraform() {
+    fn versions_are_parsed_as_in_terraform() {
         for (text, expected) in [
             ("1.2.3", "1.2.3"),
             ("1.2", "1.2.0"),

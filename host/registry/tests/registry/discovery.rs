@@ -51,7 +51,7 @@ fn document_is_requested_once() {
             call.await.unwrap().unwrap();
         }
         assert_eq!(server.lines().len(), 1);
-        // The same holds for failures.
+        // A failed request is not repeated either.
         let broken = Server::start_secure().await;
         broken.answer(DOCUMENT, Answer::status(400));
         let host = broken.host();
@@ -86,7 +86,7 @@ fn host_without_document_has_no_services() {
 }
 
 #[test]
-fn discovery_does_not_lead_to_an_unencrypted_service() {
+fn discovered_service_must_be_encrypted() {
     run(async {
         let server = Server::start_secure().await;
         server.answer(DOCUMENT, Answer::json(&json!({ PROVIDERS: "http://127.0.0.1:1/" })));

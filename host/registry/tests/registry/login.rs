@@ -69,7 +69,7 @@ fn browser_login_obtains_a_token() {
         assert!((20_000..=40_000).contains(&port) && redirect_uri.starts_with("http://localhost:"));
 
         let token = tokio::spawn(pending.wait());
-        // Requests that do not belong to the login have no effect.
+        // Requests that are not part of the login have no effect.
         for wrong in ["code=x&state=wrong", "code=x", ""] {
             assert!(browse(&redirect_uri, wrong).await.starts_with("HTTP/1.1 400 "));
         }
@@ -212,7 +212,7 @@ fn occupied_ports_are_reported() {
 }
 
 #[test]
-fn owner_of_a_token_is_returned() {
+fn token_owner_is_returned() {
     run(async {
         let server = Server::start().await;
         let services = vec![("example.com", json!({"tfe.v2": server.url("/api/v2/")}))];

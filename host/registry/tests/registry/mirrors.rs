@@ -20,7 +20,7 @@ async fn archives(server: &Server) -> Result<MirrorArchives, NetworkMirrorError>
 }
 
 #[test]
-fn packages_are_listed_with_the_token_of_the_mirror() {
+fn packages_are_listed_with_the_mirror_token() {
     run(async {
         let server = Server::start_secure().await;
         let hash = format!("zh:{}", "ab".repeat(32));

@@ -16,7 +16,7 @@ fn module() -> RegistryModule {
 }
 
 #[test]
-fn module_is_found_with_the_token_of_its_host() {
+fn module_is_found_with_its_host_token() {
     run(async {
         let server = Server::start().await;
         let versions =
@@ -40,7 +40,7 @@ fn module_is_found_with_the_token_of_its_host() {
 }
 
 #[test]
-fn archive_is_requested_with_the_token_if_the_registry_demands_it() {
+fn archive_request_has_the_token_if_the_registry_requires_it() {
     run(async {
         let server = Server::start().await;
         let client = Setting::for_server(&server).with_token(module().host(), "t0ken").client();
@@ -62,7 +62,7 @@ fn archive_is_requested_with_the_token_if_the_registry_demands_it() {
 }
 
 #[test]
-fn unusable_lists_of_versions_are_errors() {
+fn unusable_version_lists_are_errors() {
     run(async {
         for (answer, summary, expected) in [
             (

@@ -25,7 +25,7 @@ async fn install(setting: Setting) -> Result<RegistryRelease, ProviderRegistryEr
     client.provider_release(&address(), &version(), &linux()).await
 }
 
-/// Asserts that an error has a headline, names the provider, and contains a text.
+/// Asserts that an error has a headline, and contains the provider and a text.
 #[track_caller]
 fn assert_error(error: &ProviderRegistryError, summary: &str, expected: &str) {
     let text = error.to_string();
@@ -34,7 +34,7 @@ fn assert_error(error: &ProviderRegistryError, summary: &str, expected: &str) {
 }
 
 #[test]
-fn native_package_is_found_with_the_requests_of_terraform() {
+fn native_package_is_found_with_the_same_requests_as_terraform() {
     run(async {
         let server = Server::start().await;
         publish_native(&server);
@@ -92,7 +92,7 @@ fn versions_are_listed_once_with_warnings() {
 }
 
 #[test]
-fn unusable_lists_of_versions_are_errors() {
+fn unusable_version_lists_are_errors() {
     const QUERY: &str = "Failed to query available provider packages";
     run(async {
         let many = vec![json!({"version": "1.0.0"}); 20_001];
@@ -173,7 +173,7 @@ fn host_without_provider_registry_is_reported() {
 }
 
 #[test]
-fn component_of_the_registry_is_preferred() {
+fn component_from_the_registry_is_preferred() {
     run(async {
         let server = Server::start().await;
         publish_native(&server);
@@ -232,7 +232,7 @@ fn component_is_found_without_a_native_package() {
         let release = client.provider_release(&address(), &version(), &linux()).await.unwrap();
         assert!(release.component.is_some());
 
-        // The checksums of a package for another platform have the component.
+        // The checksums for another platform's package list the component.
         let server = Server::start().await;
         server.answer(VERSIONS, Answer::json(&versions(&["windows_amd64"]))).answer(
             "/p/ns/foo/1.0.0/download/windows/amd64",
@@ -271,7 +271,7 @@ fn unsupported_protocol_names_the_closest_version() {
         let client = Setting::for_server(&server).client();
         let error = client.provider_release(&address(), &version(), &linux()).await.unwrap_err();
         assert_error(&error, "Incompatible provider version", "version = \"0.9.0\"");
-        // A component does not need the protocol.
+        // A component does not depend on the protocol version.
         publish_checksums(&server, release_file!("component.sums"), release_file!("component.sig"));
         let release = client.provider_release(&address(), &version(), &linux()).await.unwrap();
         assert!(matches!(release.native, NativeAvailability::UnsupportedProtocol(_)));
@@ -298,7 +298,7 @@ fn unauthentic_release_is_rejected() {
             (changed("shasum", json!("zz")), "invalid shasum"),
             (changed("filename", json!("other.zip")), "no valid SHA-256 hash for \"other.zip\""),
             (changed("filename", json!("../x.zip")), "invalid filename"),
-            (changed("os", json!("windows")), "is about the target windows_amd64"),
+            (changed("os", json!("windows")), "describes the target windows_amd64"),
             (changed("download_url", json!("ftp://x/y")), "invalid download_url"),
             (changed("shasums_url", json!("/missing")), "failed to retrieve the checksums"),
             (

@@ -30,7 +30,7 @@ enum Body {
     Bytes(Vec<u8>),
     /// Never ends.
     Endless,
-    /// Ends before its announced length.
+    /// The response ends before its announced length.
     Truncated,
 }
 
@@ -139,7 +139,7 @@ impl Server {
         server
     }
 
-    /// Sets the response for a path. Without one, the status is 404.
+    /// Sets the response for a path. Other paths have the status 404.
     pub(crate) fn answer(&self, path: &str, answer: Answer) -> &Self {
         self.state.lock().unwrap().answers.insert(path.to_owned(), answer);
         self
@@ -157,7 +157,7 @@ impl Server {
         self.state.lock().unwrap().received.clone()
     }
 
-    /// Returns the request lines, in order of the text.
+    /// Returns the request lines, in alphabetical order.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.received().into_iter().map(|received| received.line).collect();
         lines.sort();
@@ -235,7 +235,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// Uses a server as the services of `example.com`.
+    /// Uses a server for all services of `example.com`.
     pub(crate) fn for_server(server: &Server) -> Self {
         let services = json!({ "providers.v1": server.url("/p/"), "modules.v1": server.url("/m/") });
         Self { services: vec![("example.com", services)], ..Self::default() }

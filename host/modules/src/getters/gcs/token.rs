@@ -1,7 +1,7 @@
 //! Access tokens for Google Cloud Storage.
 //!
-//! The first that is found is used: the token of the environment, or a token for the application
-//! default credentials, which are those of a user or of a service account.
+//! The first token that is found is used: the token in the environment, or a token for the
+//! application default credentials, which belong to a user or a service account.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,8 @@ const SCOPE: &str = "https://www.googleapis.com/auth/devstorage.read_only";
 const JWT_GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LIFETIME_SECONDS: i64 = 600;
 
-/// The credentials for Google Cloud Storage that the environment provides. `Debug` shows no
-/// secrets.
+/// The credentials for Google Cloud Storage that the environment provides. `Debug` output contains
+/// no secrets.
 #[derive(Clone, Default)]
 pub struct GcsSettings {
     /// An OAuth access token.
@@ -97,10 +97,10 @@ impl GcsSettings {
             .await
             .map_err(|error| failed(&error.to_string()))?;
         if !fetched.status.is_success() {
-            return Err(failed(&format!("the server that issues tokens responded with {}", fetched.status)));
+            return Err(failed(&format!("the token server responded with {}", fetched.status)));
         }
         let response: TokenResponse = serde_json::from_slice(&fetched.body)
-            .map_err(|_| failed("the server that issues tokens returned no token"))?;
+            .map_err(|_| failed("the token server returned no token"))?;
         Ok(Some(Authorization::bearer(&response.access_token)))
     }
 }
@@ -115,7 +115,7 @@ fn read_credentials(path: &Path) -> Result<Option<DefaultCredentials>, BucketErr
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(&format!("{} cannot be read: {error}", path.display()))),
     };
-    // The error of the parser may contain parts of the file.
+    // The parser's error may contain parts of the file.
     let credentials = serde_json::from_slice(&bytes)
         .map_err(|_| failed(&format!("{} does not contain credentials", path.display())))?;
     Ok(Some(credentials))
@@ -137,8 +137,7 @@ fn token_request(
         let is_safe = |url: &Url| {
             url.scheme() == "https" || matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
         };
-        url.filter(is_safe)
-            .ok_or_else(|| failed("the URL of the server that issues tokens is not an https URL"))
+        url.filter(is_safe).ok_or_else(|| failed("the URL of the token server is not an https URL"))
     };
     match credentials {
         DefaultCredentials::AuthorizedUser { client_id, client_secret, refresh_token, token_uri } => {

@@ -14,8 +14,8 @@ use crate::package_error::PackageError;
 use crate::programs::{ModuleProgram, ProgramError, ProgramRun, ProgramRunner};
 
 /// The settings of every command. Hooks are never run; the transports `ext` and `fd`, which run
-/// programs, are never used; the files do not depend on the user's settings for line ends; and git
-/// starts no programs that continue after it.
+/// programs, are never used; the files do not depend on the user's line ending settings; and git
+/// starts no programs that continue to run after git exits.
 const SETTINGS: [&str; 9] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -28,7 +28,7 @@ const SETTINGS: [&str; 9] = [
     "submodule.recurse=false",
 ];
 
-/// Messages of servers, and of git, that a smaller history cannot be fetched.
+/// Messages with which servers and git report that a partial history cannot be fetched.
 const NEEDS_HISTORY: [&str; 6] = [
     "couldn't find remote ref",
     "not our ref",
@@ -210,8 +210,8 @@ impl<'a> GitRepository<'a> {
         self.run(&arguments, Vec::new()).await.map(drop)
     }
 
-    /// Returns settings that prevent a server that is reached over https from redirecting to a
-    /// server without encryption. The user's settings may replace the URL by another one.
+    /// Returns settings that prevent redirects from https to an unencrypted connection. The user's
+    /// settings may replace the URL with another URL.
     async fn allowed_protocol(&self) -> Result<Vec<String>, ProgramError> {
         if !self.remote.full().starts_with("https:") {
             return Ok(Vec::new());
@@ -261,8 +261,8 @@ impl<'a> GitRepository<'a> {
     }
 }
 
-/// Returns the name under which a fetched reference is kept, so that the next fetch transfers only
-/// what has changed.
+/// Returns the name under which a fetched reference is stored, so that the next fetch transfers
+/// only changes.
 fn local_name(reference: &str) -> String {
     format!("refs/wardian/{}", Sha256Digest::hash(reference.as_bytes()))
 }
@@ -274,10 +274,10 @@ fn needs_history(error: &ProgramError) -> bool {
     }
 }
 
-/// Creates an empty repository, as `git init --bare` does, or completes one that a killed process has
-/// created in part. The caller has locked the repository.
+/// Creates an empty repository, as `git init --bare` does, or completes a repository that a killed
+/// process has partially created. The caller has locked the repository.
 fn create(path: &Path) -> io::Result<()> {
-    // Git does not create the directory of packs itself if the server is a plain web server.
+    // Git does not create the directory for packs itself if the server is a plain web server.
     fs::create_dir_all(path.join("objects").join("pack"))?;
     fs::create_dir_all(path.join("refs"))?;
     for (name, text) in INITIAL_FILES {
@@ -291,8 +291,8 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the locks and partial packs of a killed process. This process holds the lock of the
-/// repository, so no other process uses them.
+/// Removes the locks and partial packs that a killed process has left. This process holds the lock
+/// of the repository, so no other process uses these files.
 fn remove_stale_locks(path: &Path) {
     for name in ["shallow.lock", "packed-refs.lock", "config.lock", "HEAD.lock"] {
         let _ = fs::remove_file(path.join(name));
@@ -321,7 +321,7 @@ fn is_partial_pack(name: &str) -> bool {
     name.starts_with("tmp_")
 }
 
-/// No branch or tag has such a name.
+/// No branch or tag can have such a name.
 fn is_lock(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "lock")
 }

@@ -96,7 +96,7 @@ fn resolve(parent: &str, text: &str) -> Result<RemoteUrl, &'static str> {
         return Err("its URL is invalid");
     }
     if text.starts_with("./") || text.starts_with("../") {
-        let resolved = resolve_relative(parent, text).ok_or("its relative URL leads out of the server")?;
+        let resolved = resolve_relative(parent, text).ok_or("its relative URL points outside the server")?;
         return resolve_absolute(&resolved);
     }
     resolve_absolute(text)
@@ -130,8 +130,8 @@ fn resolve_absolute(text: &str) -> Result<RemoteUrl, &'static str> {
     Ok(RemoteUrl::from_scp_notation(text))
 }
 
-/// Resolves a relative URL against the URL of the parent repository. Returns `None` if it leads out
-/// of the server.
+/// Resolves a relative URL against the URL of the parent repository. Returns `None` if the result
+/// would be outside of the server's root.
 fn resolve_relative(parent: &str, text: &str) -> Option<String> {
     let parent = parent.split(['?', '#']).next().unwrap_or_default();
     let (server, path) = match parent.find("://") {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn only_servers_are_allowed() {
+    fn submodule_urls_must_name_a_server() {
         for good in
             ["https://a.example/x", "ssh://git@a.example/x", "git@a.example:o/x.git", "git://a.example/x"]
         {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_found_by_path() {
+    fn submodule_settings_are_found_by_path() {
         let output =
             b"submodule.a.b.path\nvendor/x\0submodule.a.b.url\nhttps://a/x\0submodule.c.update\nnone\0\
             core.bare\ntrue\0submodule.d.path\ny\0submodule.d.update\n!touch x\0";

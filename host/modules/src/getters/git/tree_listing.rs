@@ -78,7 +78,7 @@ mod tests {
     const ID: &str = "0123456789abcdef0123456789abcdef01234567";
 
     #[test]
-    fn sizes_are_added_and_submodules_found() {
+    fn listing_contains_total_size_and_submodules() {
         let output = format!(
             "100644 blob {ID}      12\tmain.tf\0100755 blob {ID}     100\ta b/run.sh\0120000 blob {ID}       3\tlink\0\
              160000 commit {ID}       -\tvendor/x\0"

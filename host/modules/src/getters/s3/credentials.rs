@@ -1,8 +1,9 @@
 //! Credentials for Amazon S3.
 //!
-//! The first that is found is used: the source's own credentials; the profile that the source names;
-//! the environment; the selected or default profile; the role of the machine, if the caller allows
-//! the requests for it. The files are those of the AWS command line.
+//! The first credentials that are found are used: the credentials in the source; the profile that
+//! the source specifies; the environment; the selected or default profile; the EC2 instance role,
+//! if the caller allows requests to the metadata service. The profiles are in the files of the AWS
+//! CLI.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,8 +24,8 @@ const DEFAULT_PROFILE: &str = "default";
 const TOKEN_LIFETIME: HeaderName = HeaderName::from_static("x-aws-ec2-metadata-token-ttl-seconds");
 const METADATA_TOKEN: HeaderName = HeaderName::from_static("x-aws-ec2-metadata-token");
 
-/// The credentials and settings for Amazon S3 that the environment provides. `Debug` shows no
-/// secrets.
+/// The credentials and settings for Amazon S3 that the environment provides. `Debug` output
+/// contains no secrets.
 #[derive(Clone, Default)]
 pub struct S3Settings {
     pub access_key_id: Option<String>,
@@ -36,8 +37,7 @@ pub struct S3Settings {
     pub config_file: Option<PathBuf>,
     /// The URL of a service that is used instead of Amazon's.
     pub endpoint: Option<Url>,
-    /// The URL of the metadata service of the machine. Without it, the role of the machine is not
-    /// used.
+    /// The URL of the machine's metadata service. If it is missing, the instance role is not used.
     pub instance_metadata: Option<Url>,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Debug for S3Settings {
     }
 }
 
-/// A key with which requests are signed. `Debug` shows only its ID.
+/// A key with which requests are signed. `Debug` output contains only the key ID.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SigningKey {
     pub id: String,
@@ -86,7 +86,7 @@ impl S3Settings {
         if let Some(profile) = &location.profile {
             return self.key_of_profile(profile)?.map(Some).ok_or_else(|| {
                 failed(format!(
-                    "the profile \"{profile}\" has no access key in the files of the AWS command line"
+                    "the profile \"{profile}\" has no access key in the configuration files of the AWS CLI"
                 ))
             });
         }
@@ -133,7 +133,7 @@ fn failed(reason: String) -> BucketError {
     BucketError::Credentials { service: "Amazon S3", reason }
 }
 
-/// Reads a section of a file. A file that does not exist has no sections.
+/// Reads a section of a file. If the file does not exist, the section is empty.
 fn read_section(path: &Path, section: &str) -> Result<BTreeMap<String, String>, BucketError> {
     let bytes = match read_regular(path, MAX_FILE_BYTES) {
         Ok(bytes) => bytes,
@@ -169,7 +169,7 @@ struct MachineKey {
     token: Option<String>,
 }
 
-/// Requests the key of the machine's role from the metadata service.
+/// Requests the key of the instance role from the metadata service.
 async fn key_of_machine(base: &Url, downloader: &Downloader) -> Result<Option<SigningKey>, BucketError> {
     let wrong = |reason: &str| failed(format!("the metadata service {reason}"));
     let join = |path: &str| base.join(path).map_err(|_| wrong("has an invalid URL"));
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sections_of_files_are_parsed() {
+    fn profile_sections_are_parsed() {
         let text = "# comment\n[default]\naws_access_key_id = A\naws_secret_access_key=B=\n s3 =\n  x = y\n\
             [profile  other ]\nregion = eu\n[other]\naws_access_key_id=C\n";
         let values = parse_section(text, "default");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn key_is_found_in_files() {
+    fn key_is_read_from_credential_files() {
         let place = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = place.path().join(name);

@@ -14,8 +14,8 @@ const DATE: HeaderName = HeaderName::from_static("x-amz-date");
 const CONTENT: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 
-/// Returns the headers of a signed request without a body. The path of the URL must be encoded in
-/// the way in which it is signed, and its query sorted.
+/// Returns the headers of a signed request without a body. The URL's path must be encoded as it is
+/// signed, and its query must be sorted.
 pub(super) fn sign(
     key: &SigningKey,
     region: &str,
@@ -86,7 +86,7 @@ mod tests {
     /// The examples in the documentation of Amazon S3, "Authenticating Requests: Using the
     /// Authorization Header".
     #[test]
-    fn signatures_are_those_of_the_documentation() {
+    fn signatures_match_the_aws_documentation() {
         let key = SigningKey {
             id: "AKIAIOSFODNN7EXAMPLE".into(),
             secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".into(),
