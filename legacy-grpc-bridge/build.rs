@@ -2,7 +2,7 @@
 //!
 //! `protox` compiles the description, so `protoc` is not needed. Each RPC becomes a constant with
 //! its path and message types, which are sufficient for callers. A client with a function for each
-//! RPC would have to be written twice, for protocols 5 and 6, and only the names would differ.
+//! RPC would have to be written twice, for protocols 5 and 6, although only the names differ.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ impl ServiceGenerator for Methods {
     }
 }
 
-/// Returns the path of a type, as it is written in a nested module.
+/// Returns the path to a type from within a nested module.
 fn inside(path: &str) -> String {
     if path.starts_with("::") || path == "()" { path.to_owned() } else { format!("super::{path}") }
 }

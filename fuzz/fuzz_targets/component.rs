@@ -1,7 +1,9 @@
-//! Components: the input is checked as a component, and as the body of a function in a component.
+//! Fuzzes the checks of components: the input is used as a component, and as the body of a function
+//! in a component.
 //!
-//! Properties: counting ends without a panic, takes memory in proportion to the input, and the
-//! counts with the code are at least those without it; an accepted component is within the limits.
+//! Properties: counting does not panic, and its memory is proportional to the input; a count that
+//! includes code is never lower than the same count without code; an accepted component is within
+//! the limits.
 
 #![no_main]
 

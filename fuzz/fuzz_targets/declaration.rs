@@ -2,7 +2,8 @@
 //! consent lock file.
 //!
 //! Properties: a declaration that is parsed can be granted, and is then contained in the grants;
-//! recorded consent is read back unchanged; displayed text contains no terminal control sequences.
+//! consent does not change when it is written and read again; displayed text contains no terminal
+//! control sequences.
 
 #![no_main]
 
@@ -39,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns a component with one section of these declarations.
+/// Returns a component with one custom section that contains these declarations.
 fn declaring(lines: &[u8]) -> Option<Vec<u8>> {
     let mut content = vec![u8::try_from(SECTION_NAME.len()).ok()?];
     content.extend(SECTION_NAME.as_bytes());

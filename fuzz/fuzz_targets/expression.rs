@@ -1,4 +1,5 @@
-//! Expressions, evaluated without names, with unknown values, and with every name defined.
+//! Evaluates expressions in three scopes: one without names, one with unknown values, and one that
+//! defines every name.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! File accesses of two plugins: each byte of the input is a choice.
+//! File accesses by two plugins. Each byte of the input selects an operation or its argument.
 //!
 //! Property: no file is opened or changed outside of the grants, even after links, directories and
 //! granted paths were created, moved and removed, and after the grants were resolved again.

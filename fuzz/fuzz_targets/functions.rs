@@ -1,5 +1,5 @@
-//! Every function with arbitrary values. The result with partly unknown arguments must agree
-//! with the result when they are known.
+//! Every function with arbitrary values. A result for partly unknown arguments must be consistent
+//! with the result for the known arguments.
 
 #![no_main]
 

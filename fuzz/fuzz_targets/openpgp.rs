@@ -1,5 +1,5 @@
 //! OpenPGP keys and signatures: the first byte selects whether the rest is a signature or a public
-//! key without its armor.
+//! key without ASCII armor.
 //!
 //! Properties: a signature verifies only with the key that made it, and a damaged key verifies a
 //! signature only if it has the fingerprint and the expiry of the original.
@@ -48,7 +48,7 @@ fuzz_target!(|data: &[u8]| {
         if let Ok(verified) = verify_detached(rest, DOCUMENT, &keys) {
             assert_eq!(Some(verified.fingerprint), keys[verified.key_index].fingerprints().next());
         }
-        // Nobody has signed this.
+        // No key has signed this document.
         assert!(verify_detached(rest, b"another document", &keys).is_err());
         if let Ok(text) = std::str::from_utf8(rest) {
             assert!(verify_armored(text, b"another document", &keys).is_err());

@@ -1,8 +1,8 @@
 //! Code that the fuzz targets share: inspection of parsed input, scopes for evaluation, and
 //! arbitrary values.
 //!
-//! Each target checks what must be true for any input: no panic, no unbounded recursion, memory or
-//! time. Further properties are asserted if they are cheap to check.
+//! Each target checks the requirements for any input: no panic, and no unbounded recursion, memory
+//! or time. Further properties are asserted if they are cheap to check.
 
 mod look;
 mod scope;
@@ -23,8 +23,8 @@ pub fn file(name: &str, data: &[u8]) -> Option<Arc<SourceFile>> {
     Some(SourceFile::new(name, std::str::from_utf8(data).ok()?))
 }
 
-/// Returns whether the cost of evaluating the text can be far greater than its size suggests in
-/// every implementation: nested loops and nested encodings multiply the cost.
+/// Returns whether the evaluation of the text can be far more expensive than its size suggests, in
+/// any implementation: nested loops and nested encodings multiply the cost.
 pub fn multiplies(text: &str) -> bool {
     text.matches("for").count() > 2 || text.matches('(').count() > 6 || text.matches("[*]").count() > 4
 }

@@ -1,4 +1,4 @@
-//! Inspects parsed input in every way.
+//! Calls every function that inspects parsed input.
 
 use wardian_diagnostic::{Diagnostics, NoStyle};
 use wardian_lang::{Body, Expression, Scope, TypeConstraint};
@@ -15,7 +15,7 @@ pub fn look_at_diagnostics(problems: &Diagnostics) {
 ///
 /// # Panics
 ///
-/// If an evaluation fails without an error.
+/// Panics if an evaluation fails without an error.
 pub fn look_at_expression(expression: &Expression, scopes: &[&dyn Scope]) {
     let _ = expression.references();
     let _ = expression.as_traversal();

@@ -13,8 +13,8 @@ impl Scope for Nothing {
     }
 }
 
-/// A scope in which the first letter of a name determines its value, and all files exist, with
-/// their path as content.
+/// A scope in which the first letter of a name determines its value. Every file exists, and
+/// contains its own path.
 pub struct Named;
 
 impl Scope for Named {

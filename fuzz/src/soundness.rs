@@ -1,4 +1,4 @@
-//! Asserts that results with unknown values agree with the final results.
+//! Asserts that results with unknown values are consistent with the final results.
 
 use wardian_value::{Type, Value, View};
 
@@ -7,7 +7,7 @@ use wardian_value::{Type, Value, View};
 ///
 /// # Panics
 ///
-/// If the results contradict each other.
+/// Panics if the results contradict each other.
 pub fn assert_agrees(early: &Value, later: &Value, what: &dyn Fn() -> String) {
     let (early, later) = (early.unmark_deep(), later.unmark_deep());
     assert!(
@@ -19,12 +19,12 @@ pub fn assert_agrees(early: &Value, later: &Value, what: &dyn Fn() -> String) {
     );
 }
 
-/// Compares the marks of the early result with those of the final one: a value that is marked in
-/// the final result must already be marked in the early one.
+/// Compares the marks of the early result and the final result: a value that is marked in the final
+/// result must already be marked in the early one.
 ///
 /// # Panics
 ///
-/// If a mark occurs only in the final result.
+/// Panics if a mark occurs only in the final result.
 pub fn assert_keeps_marks(early: &Value, later: &Value, what: &dyn Fn() -> String) {
     assert!(
         early.inside_marks().contains(later.inside_marks()),

@@ -53,7 +53,7 @@ const TEXTS: &[&str] = &[
 ///
 /// # Errors
 ///
-/// If the input is exhausted.
+/// Returns an error if the input is exhausted.
 pub fn any_argument(input: &mut Unstructured<'_>, ty: &Type) -> Result<Value> {
     let ty = if input.ratio(1, 8)? { any_type(input, DEPTH)? } else { settled(input, ty)? };
     any_value(input, &ty, DEPTH)
@@ -183,7 +183,7 @@ fn any_refinement(input: &mut Unstructured<'_>, ty: &Type) -> Result<Refinement>
 ///
 /// # Errors
 ///
-/// If the input is exhausted.
+/// Returns an error if the input is exhausted.
 pub fn hidden(input: &mut Unstructured<'_>, value: &Value) -> Result<Value> {
     let mut choices = Vec::new();
     for _ in 0..16 {

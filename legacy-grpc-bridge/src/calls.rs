@@ -8,7 +8,7 @@ use crate::protocol::tfplugin5::provider as five;
 use crate::protocol::tfplugin6::provider as six;
 use crate::{NativeLimits, ProtocolVersion};
 
-/// The systems for which a call may wait.
+/// The systems that a call may wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Only the plugin.
@@ -40,8 +40,8 @@ impl<Q, A> Rpc<Q, A> {
         }
     }
 
-    /// Returns the call's name for messages. This is its name in protocol 6, which is clearer than
-    /// the name in protocol 5.
+    /// Returns the call's name for messages. The name is the name in protocol 6, which is clearer
+    /// than the name in protocol 5.
     pub(crate) fn name(&self) -> &'static str {
         self.six.name()
     }

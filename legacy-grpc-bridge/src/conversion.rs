@@ -1,8 +1,8 @@
 //! Converts between the protocol's own types and the messages that are exchanged with a plugin.
 //!
 //! A plugin's responses are checked here for bytes that cannot be decoded as the expected type, and
-//! for invalid paths and times. The engine checks whether a value is allowed at its position
-//! (unknown values, changes that were not planned).
+//! for invalid paths and times. The engine checks whether a value is allowed at its path (unknown
+//! values, changes that were not planned).
 
 use std::time::SystemTime;
 

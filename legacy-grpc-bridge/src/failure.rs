@@ -12,7 +12,7 @@ use wardian_plugin::transport::{PluginFailure, format_seconds};
 pub(crate) enum Aftermath {
     /// The bridge terminated the process.
     Ended,
-    /// The bridge did not start the process, and left it running.
+    /// The bridge did not start the process, and did not terminate it.
     LeftAlone,
 }
 

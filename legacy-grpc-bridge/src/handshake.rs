@@ -64,7 +64,7 @@ pub(crate) struct Handshake {
     pub(crate) certificate: Option<Vec<u8>>,
 }
 
-/// An error in the line. The text continues a sentence that begins with "the plugin".
+/// An error in the line. The subject of the message is "the plugin".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
@@ -77,7 +77,7 @@ pub enum HandshakeError {
     /// The plugin was built for Terraform before 0.7.
     #[error(
         "printed {line:?}, which is the handshake of plugins for Terraform before 0.7. It must be rebuilt \
-         with a current plugin SDK; look for a newer version of it"
+         with a current plugin SDK; look for a newer version of the plugin"
     )]
     Ancient { line: String },
     /// The version of the handshake is not supported.
@@ -88,8 +88,8 @@ pub enum HandshakeError {
     CoreVersion { found: String },
     /// The plugin was built for Terraform 0.7 to 0.11.
     #[error(
-        "uses version {found} of the plugin protocol, which is that of Terraform 0.11 and before, but only \
-         versions 5 and 6 are supported. Look for a newer version of it"
+        "uses version {found} of the plugin protocol, which Terraform 0.11 and earlier used, but only \
+         versions 5 and 6 are supported. Look for a newer version of the plugin"
     )]
     OldProtocol { found: u32 },
     /// The version of the plugin protocol is not supported.
@@ -98,7 +98,7 @@ pub enum HandshakeError {
     /// The plugin does not use gRPC.
     #[error(
         "uses {found:?}, but only gRPC is supported; it was built for an old version of Terraform, so look \
-         for a newer version of it"
+         for a newer version of the plugin"
     )]
     NotGrpc { found: String },
     /// The network, or the address in it, is not supported.
@@ -170,7 +170,7 @@ impl Handshake {
     }
 }
 
-/// Shortens a string, so that it can be shown in a message.
+/// Truncates a string for a message.
 pub(crate) fn shown(text: &str) -> String {
     let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(end, _)| end);
     let mut beginning = printable_line(text.get(..end).unwrap_or_default());
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn handshakes_of_current_plugins_are_parsed() {
+    fn handshakes_from_current_plugins_are_parsed() {
         let unix = Handshake::parse("1|5|unix|/tmp/plugin1466867450|grpc|").unwrap();
         assert_eq!(unix.version, ProtocolVersion::Five);
         assert_eq!(unix.address, PluginAddress::Unix("/tmp/plugin1466867450".into()));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn long_line_is_shortened_and_control_characters_removed() {
+    fn long_line_is_truncated_and_control_characters_are_removed() {
         let HandshakeError::Unrecognized { line } = error(&format!("\u{1b}[2J{}", "x".repeat(5_000))) else {
             panic!("it is no handshake");
         };

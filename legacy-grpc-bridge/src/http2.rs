@@ -1,8 +1,9 @@
 //! Implements HTTP/2 over one connection to one plugin.
 //!
 //! A plugin has one connection, which is opened after its handshake and never reopened, since no
-//! process listens at the address after the plugin has exited. So tonic uses this module for frames
-//! and connection state, not its own channel, which would queue, balance and reconnect.
+//! process listens at the address after the plugin has exited. Therefore, tonic uses this module
+//! for frames and connection state instead of its own channel, which would queue requests, balance
+//! load and reconnect.
 
 use std::error::Error;
 use std::future::Future;
@@ -18,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::handshake::shown;
 
-/// Number of bytes of responses that may be in transit, for each stream and for the connection.
+/// The flow-control window in bytes, for each stream and for the connection.
 const STREAM_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
@@ -61,7 +62,7 @@ fn describe_error(error: &h2::Error) -> String {
     }
 }
 
-/// An error that occurs while HTTP/2 is established.
+/// An error that occurs while an HTTP/2 connection is established.
 pub(crate) type HandshakeError = h2::Error;
 
 /// An HTTP/2 connection. Clones refer to the same connection.
@@ -72,7 +73,7 @@ pub(crate) struct Http2Connection {
 }
 
 impl Http2Connection {
-    /// Establishes HTTP/2. The connection exists as long as a clone of this value or a pending
+    /// Establishes an HTTP/2 connection, which exists as long as a clone of this value or a pending
     /// response exists.
     pub(crate) async fn begin(stream: Box<dyn Bidirectional>) -> Result<Self, HandshakeError> {
         let (requests, connection) = h2::client::Builder::new()
@@ -145,7 +146,8 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connectio
     }
 }
 
-/// Rejects a response that is not a gRPC response. Other content types are intended for people.
+/// Rejects a response that is not a gRPC response. Responses with other content types are intended
+/// for browsers and users, not for gRPC clients.
 fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(), Http2Error> {
     let kind = response.headers().get(http::header::CONTENT_TYPE);
     let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
@@ -158,8 +160,9 @@ fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(),
     }
 }
 
-/// Sends the body. h2 buffers the data that exceeds the window; the data is in memory anyway. An
-/// error that occurs here is also reported when the response is read.
+/// Sends the body. h2 buffers the data that exceeds the window, which uses no additional memory
+/// because the data is already in memory. An error that occurs here is also reported when the
+/// response is read.
 async fn send(
     body: tonic::body::Body,
     mut stream: h2::SendStream<Bytes>,

@@ -32,7 +32,7 @@ use wardian_plugin::transport::format_seconds;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
 /// The variable that every plugin of the protocol expects in its environment, as evidence that a
-/// host started the plugin, not a person.
+/// host, not a user, started the plugin.
 pub(crate) const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 /// Maximum number of bytes of a handshake.
@@ -44,7 +44,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// running.
 const EXIT_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How the connection to a plugin is secured.
+/// The security of the connection to a plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Security {
     /// With TLS. Both sides create certificates.
@@ -248,7 +248,7 @@ pub(crate) async fn attach(
     }
 }
 
-/// A failure, before the output of the process is known.
+/// A failure to which the output of the process has not been added yet.
 enum Problem {
     NoLine,
     TimedOut,

@@ -11,7 +11,7 @@
 //! sandboxed, and has the same access as its user unless it is confined.
 //!
 //! Invariants:
-//! - a process has only the environment variables that the caller passes and those that the
+//! - a process has only the environment variables that the caller passes and the variables that the
 //!   protocol requires;
 //! - every call ends, either with a response or with an error diagnostic that names the plugin,
 //!   the call and the resource;

@@ -2,9 +2,9 @@
 //!
 //! Each provider configuration has a process after it is configured; equal configurations share one
 //! process (see `shared_process`). Calls that do not need a configuration (schemas, validation,
-//! state upgrades, functions) share one process, which is then used for the next configuration. So
-//! a single configuration needs only one process, and validation starts at most one process. A
-//! cached schema requires no process.
+//! state upgrades, functions) share one process, which is then used for the next configuration.
+//! Therefore, a single configuration needs only one process, and validation starts at most one
+//! process. A cached schema requires no process.
 
 use std::sync::Arc;
 

@@ -107,7 +107,7 @@ impl Running {
         ended.ok()?.ok()?.clone()
     }
 
-    /// Returns the exit status if the process exited without being killed.
+    /// Returns the exit status if the process exited and the bridge did not kill it.
     pub(crate) fn own_end(&self) -> Option<String> {
         if self.killed.load(Ordering::Acquire) {
             return None;

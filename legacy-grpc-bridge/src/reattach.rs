@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_output_of_providers_is_parsed() {
+    fn provider_debug_output_is_parsed() {
         let unix = r#"{"Protocol":"grpc","ProtocolVersion":6,"Pid":4711,"Test":true,
             "Addr":{"Network":"unix","String":"/tmp/plugin1"}}"#;
         let unix = one(unix).unwrap();

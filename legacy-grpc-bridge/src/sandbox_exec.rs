@@ -1,5 +1,5 @@
-//! Adds to the caller's grants the access that every confined process needs, and access to its
-//! socket.
+//! Extends the caller's grants with the access that every confined process needs, including access
+//! to its socket.
 //!
 //! | access | reason |
 //! |---|---|

@@ -1,14 +1,14 @@
 //! Decodes schemas from a plugin's response in either protocol version.
 //!
-//! Protocol 5 has no nested attributes; otherwise its schemas differ only in field numbers. So they
-//! are first converted to schemas of protocol 6.
+//! Protocol 5 has no nested attributes; otherwise its schemas differ only in field numbers.
+//! Therefore, they are first converted to schemas of protocol 6.
 //!
-//! A large plugin has more than a thousand types, but a run uses only a few of them. So the schema
-//! of a type is decoded only when it is requested. A plugin's response is first checked completely;
-//! a cached response was checked before it was stored.
+//! A large plugin has more than a thousand types, but a run uses only a few of them. Therefore, the
+//! schema of a type is decoded only when it is requested. A plugin's response is first checked
+//! completely; a cached response was checked before it was stored.
 //!
-//! Messages are nested at most as deeply as prost can decode them (100 levels), and the decoded
-//! schemas are as large as the messages.
+//! The nesting of messages is limited to the depth that prost can decode (100 levels), and the size
+//! of decoded schemas is proportional to the size of the messages.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -232,7 +232,7 @@ fn nested_block(
         NestingMode::Set => BlockNesting::Set,
         NestingMode::Map => BlockNesting::Map,
         NestingMode::Group => BlockNesting::Group,
-        NestingMode::Invalid => return Err(format!("{place}: its nesting mode is unknown")),
+        NestingMode::Invalid => return Err(format!("{place}: unknown nesting mode")),
     };
     let (Ok(min), Ok(max)) = (u64::try_from(min_items), u64::try_from(max_items)) else {
         return Err(format!(
@@ -285,7 +285,7 @@ fn nested_object(place: &str, answer: six::schema::Object) -> Result<NestedObjec
         NestingMode::List => ObjectNesting::List,
         NestingMode::Set => ObjectNesting::Set,
         NestingMode::Map => ObjectNesting::Map,
-        NestingMode::Invalid => return Err(format!("{place}: its nesting mode is unknown")),
+        NestingMode::Invalid => return Err(format!("{place}: unknown nesting mode")),
     };
     Ok(NestedObject { attributes: attributes(place, answer.attributes)?, nesting })
 }

@@ -1,10 +1,10 @@
 //! Caches plugin schemas between runs.
 //!
 //! The name of an entry contains the hash of the plugin's package, so that each plugin has a
-//! separate entry, and Wardian's version, since another version may check responses differently. An
-//! entry contains the plugin's response nearly unchanged. A schema determines which values are
-//! sensitive, so entries are used only if they are authentic (see `wardian-cache`); an unusable
-//! entry is treated as missing.
+//! separate entry, and Wardian's version, since a different version may check responses
+//! differently. An entry contains the plugin's response nearly unchanged. A schema determines which
+//! values are sensitive, so entries are used only if they are authentic (see `wardian-cache`); an
+//! unusable entry is treated as missing.
 
 use std::path::Path;
 
@@ -24,11 +24,11 @@ pub struct SchemaCache(Cache);
 
 impl SchemaCache {
     /// Opens a cache and creates its missing directories. `key` is the directory of the key that
-    /// authenticates entries. It must not be `directory`, nor contain it, nor be in it.
+    /// authenticates entries. It must not be `directory`, an ancestor of it, or a directory in it.
     ///
     /// # Errors
-    /// If other users can write to one of the directories or read the key, or if a directory cannot
-    /// be used.
+    /// Returns an error if other users can write to one of the directories or read the key, or if a
+    /// directory cannot be used.
     pub fn open(directory: &Path, key: &Path) -> Result<Self, CacheError> {
         Cache::open(directory, key, FORMAT).map(Self)
     }

@@ -40,7 +40,7 @@ use crate::tls::{Identity, IdentityError};
 
 pub use multiplex::{MultiplexError, Multiplexed};
 
-/// Time that a plugin waits without a connection before it exits.
+/// Time without a connection after which a plugin exits.
 const LONELINESS: Duration = Duration::from_secs(10);
 /// Time to send the last response before the process exits.
 const FAREWELL: Duration = Duration::from_millis(50);
@@ -71,7 +71,7 @@ pub enum ServeError {
     NotStartedByAHost,
     /// Protocol 5 cannot express the schema.
     #[error(
-        "{place} is a nested attribute, which protocol 5 cannot express; serve this plugin with protocol 6"
+        "{place} is a nested attribute, which protocol 5 does not support; serve this plugin with protocol 6"
     )]
     NestedAttribute { place: String },
     /// The provider does not return its schema.
@@ -90,7 +90,8 @@ pub enum ServeError {
 /// handshake is written to `out`.
 ///
 /// # Errors
-/// If the plugin cannot be served. Later errors are returned to the host as errors of its calls.
+/// Returns an error if the plugin cannot be served. Later errors are returned to the host as errors
+/// of its calls.
 pub async fn serve(
     provider: Arc<dyn Provider>,
     versions: &[ProtocolVersion],

@@ -29,7 +29,7 @@ pub(crate) enum Unconfigured {
     Closed,
 }
 
-/// How a plugin's process was started.
+/// The origin of a plugin's process.
 pub(crate) enum Origin {
     /// The bridge starts the process.
     File(NativePackage),

@@ -2,9 +2,10 @@
 //!
 //! A log line is a JSON object in hclog's format. It is logged as a tracing event with the target
 //! `wardian::plugin`, like the log lines of components. The bridge cannot add the call and the
-//! resource type, since one process serves concurrent calls; only the plugin can. Any other line is
-//! logged at the level that it begins with in brackets, or at debug; lines of a Go panic are logged
-//! at error. Sensitive values that the process recently received are redacted in all lines.
+//! resource type, since one process serves concurrent calls; only the plugin itself can add them.
+//! Any other line is logged at the level that it begins with in brackets, or at debug; lines of a
+//! Go panic are logged at error. Sensitive values that the process recently received are redacted
+//! in all lines.
 //!
 //! The stream is always read to its end, in bounded memory, even if it is not logged.
 
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn end_of_flood_is_retained() {
+    async fn end_of_excessive_output_is_retained() {
         let mut reported = vec![b'x'; 10 * MAX_LINE_LENGTH];
         reported.extend_from_slice(b"\nthe reason");
         let words = words_after(&reported).await.unwrap();
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn secret_is_redacted_across_line_cuts() {
+    async fn secret_split_by_line_limit_is_redacted() {
         let secrets = RecentSensitiveValues::default();
         let told = wardian_plugin::SensitiveValues::default();
         told.add_text("correct horse");

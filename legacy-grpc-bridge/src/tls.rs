@@ -48,7 +48,7 @@ pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
     /// The private key in PKCS #8.
     key: Vec<u8>,
-    /// The certificate in PEM format, as it is passed to the process.
+    /// The certificate in PEM format, for the process's environment.
     pub(crate) pem: String,
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the cost of Wardian, compared with its targets and Terraform.
+//! `cargo xtask bench`: Wardian's performance, compared with the targets and with Terraform.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ const LARGE_RUNS: usize = 3;
 const PLAN: &[&str] = &["plan", "-input=false"];
 const APPLY: &[&str] = &["apply", "-input=false", "-auto-approve"];
 
-/// Measures everything in subdirectories of `directory`.
+/// Runs all measurements in subdirectories of `directory`.
 pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Result<Vec<Row>> {
     let step = Step::start("Measuring many resources");
     let programs = Programs { ours, theirs };
@@ -105,7 +105,7 @@ fn very_many(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
     for (name, most, pick) in COSTS {
         let (small, large) = (pick(small), pick(large));
         rows.push(alone(&format!("{name} of 100,000"), "ms", wall(large), most));
-        // Commands that only read the state are too fast to determine how the cost increases.
+        // Commands that only read the state finish too quickly to measure how their cost grows.
         if most != Some(READ_MILLISECONDS) {
             rows.push(alone("  times that of 10,000", "x", wall(large) / wall(small), Some(SLOPE)));
             rows.push(alone("  its peak memory", "MB", peak(large), None));

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_access_is_found() {
+    fn direct_file_access_is_detected() {
         for text in [
             "let text = std::fs::read_to_string(path)?;",
             "    fs::metadata(path)",
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn list_has_reasons() {
+    fn list_entries_must_have_reasons() {
         assert!(parse(LIST).unwrap().values().all(|reason| reason.len() > 10));
         assert!(parse("host/x.rs").is_err());
         assert!(parse("host/x.rs: first reason\nhost/x.rs: second reason").is_err());

@@ -14,7 +14,8 @@ use crate::workspace::Workspace;
 /// wasmtime. A test in this module verifies this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Selection {
-    /// The `wardian` binary. The SDK has no binary, but its features are those of the plugins.
+    /// The `wardian` binary. The SDK has no binary; it is selected because it enables the same
+    /// features as the plugins.
     Program,
     /// The complete workspace, with the examples that the benchmark runs.
     Workspace,
@@ -52,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn all_selections_resolve_the_same_features() {
+    fn all_package_selections_resolve_the_same_features() {
         let workspace = Workspace::load().unwrap();
         let program =
             resolved(&workspace, &["--package=wardian-cli", "--package=wardian-sdk", "--edges=normal,build"]);

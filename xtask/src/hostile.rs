@@ -22,11 +22,11 @@ pub(crate) struct Options {
     pub(crate) binary: Option<PathBuf>,
     /// Selects the attacks whose names contain this text.
     only: String,
-    /// Whether to record the results as those of the version without the defenses.
+    /// Whether to record the results as the results of the version without defenses.
     is_recording: bool,
-    /// Whether to compare what attacks cost this version and that binary.
+    /// Whether to compare the cost of attacks for this version and for that binary.
     pub(crate) is_comparing_costs: bool,
-    /// How many minutes to try random components, instead of the attacks.
+    /// The number of minutes for which random components are tried instead of the attacks.
     minutes: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ impl Options {
             }
         }
         if (options.is_recording || options.is_comparing_costs) && options.binary.is_none() {
-            bail!("--record and --costs need --binary: the version before the defences");
+            bail!("--record and --costs need --binary: the version before the defenses");
         }
         Ok(options)
     }
@@ -79,7 +79,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Attacks another version and this version, and writes the costs of each attack.
+/// Attacks another version and this version, and writes the costs of each attack to the table.
 fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let only = "exhaustion/".to_owned();
     let (before, _) = attack(
@@ -98,7 +98,7 @@ fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
                 `cargo xtask hostile --costs --binary PATH`. A command is killed at 3 GiB, and an expression's\n\
                 after 25 s. The bound of each row is 512 MiB and 30 s. A command that ends before the first\n\
                 measurement, within some 10 ms, has 0 MiB.\n\n\
-                | input | before the defences | now |\n|---|---|---|\n";
+                | input | before the defenses | now |\n|---|---|---|\n";
     std::fs::write(&path, format!("{head}{rows}"))
         .with_context(|| format!("could not write {}", path.display()))?;
     say(&format!("{} costs are in {COSTS}", now.costs.len()));

@@ -1,6 +1,6 @@
-//! Measures installations beside Terraform, from the same servers on this machine, which delay each
-//! answer: a first `init`, a repeated one, one of a second root module, and the memory for a large
-//! package.
+//! Measures installations with Wardian and Terraform, from the same servers on this machine, which
+//! delay each response: a first `init`, a repeated `init`, an `init` of a second root module, and
+//! the memory for a large package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use crate::workspace::Workspace;
 
 const COLD_RUNS: usize = 3;
 const WARM_RUNS: usize = 11;
-/// The targets. The time of a cold `init` is a part of Terraform's.
+/// The targets. The target for a cold `init` is a fraction of Terraform's time.
 const COLD_PART: f64 = 0.5;
 const REPEATED_MILLISECONDS: f64 = 30.0;
 const SECOND_MILLISECONDS: f64 = 100.0;
 const LARGE_PACKAGE_BYTES: u64 = 700_000_000;
 const LARGE_PACKAGE_MEGABYTES: f64 = 60.0;
 
-/// A program, with the settings with which it uses the servers.
+/// A program, with its settings for the servers.
 struct Installer<'a> {
     program: &'a Path,
     place: PathBuf,
@@ -131,7 +131,8 @@ impl<'a> Installer<'a> {
         Ok(())
     }
 
-    /// Returns the median time of an `init` with empty caches. The last one leaves its result.
+    /// Returns the median time of an `init` with empty caches. The result of the last `init`
+    /// remains in the directory.
     fn cold(&self) -> Result<Duration> {
         let mut times = Vec::new();
         for _ in 0..COLD_RUNS {
@@ -149,9 +150,8 @@ impl<'a> Installer<'a> {
         Ok(median(&times))
     }
 
-    /// Returns the median time of an `init` with everything in place.
+    /// Returns the median time of an `init` in a directory that is already initialized.
     fn repeated(&self) -> Result<Duration> {
-        self.init("first")?;
         let mut times =
             (0..WARM_RUNS).map(|_| Ok(self.init("first")?.wall)).collect::<Result<Vec<Duration>>>()?;
         times.sort_unstable();

@@ -23,7 +23,7 @@ const FOR_ELEMENTS: [u32; 2] = [50_000, 100_000];
 /// Number of runs of Wardian for each command. The median is used.
 const RUNS: usize = 5;
 
-/// Measures everything in subdirectories of `directory`.
+/// Runs all measurements in subdirectories of `directory`.
 pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Result<Vec<Row>> {
     let step = Step::start("Measuring large configurations");
     let programs = Programs { ours, theirs };

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_packages_count_once() {
+    fn duplicate_packages_count_once() {
         assert_eq!(unique_packages("a v1.0.0\nb v1.0.0\nb v1.0.0 (*)\n\nb v2.0.0\n"), 3);
     }
 }

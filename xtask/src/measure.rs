@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_program_is_not_a_measurement() {
+    fn failed_program_is_not_measured() {
         let failed = once(Command::new("sh").args(["-c", "echo no >&2; exit 1"]));
         assert!(failed.err().unwrap().to_string().ends_with("\nno"));
     }

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn request_row_has_its_target() {
+    fn request_row_is_compared_with_its_target() {
         assert!(request_row("request beyond native\t100.1\tµs").unwrap().exceeds_target());
         assert!(!request_row("request beyond native\t99\tµs").unwrap().exceeds_target());
         assert!(request_row("request, native\t400\tµs").unwrap().target.is_none());

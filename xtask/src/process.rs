@@ -83,8 +83,8 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
 /// Runs a command whose output is appended to a file. Kills the command, and all processes in its
 /// process group, after `limit`.
 ///
-/// The standard input of the command has no data, and ends when this process ends. Programs that
-/// this project contains end with it.
+/// The standard input of the command has no data, and is closed when this process ends. This
+/// project's programs exit when their standard input is closed.
 pub(crate) fn logged_within(command: &mut Command, log: &Path, limit: Duration) -> Result<ExitStatus> {
     let file = OpenOptions::new().create(true).append(true).open(log);
     let file = file.with_context(|| format!("could not open {}", log.display()))?;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_passed_on() {
+    fn output_lines_are_forwarded() {
         let mut lines = Vec::new();
         let status = each_line(Command::new("sh").args(["-c", "echo a; echo b; exit 3"]), |line| {
             lines.push(line.to_owned());

@@ -31,7 +31,7 @@ impl Step {
     }
 }
 
-/// Formats a duration for people: `0.4 s`, `3 min 12 s`.
+/// Formats a duration in human-readable units: `0.4 s`, `3 min 12 s`.
 pub(crate) fn elapsed(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if seconds < 60 {
@@ -41,7 +41,7 @@ pub(crate) fn elapsed(duration: Duration) -> String {
     }
 }
 
-/// Formats a size in bytes for people: `412 kB`, `3.1 MB` (powers of ten).
+/// Formats a size in bytes in human-readable units: `412 kB`, `3.1 MB` (powers of ten).
 pub(crate) fn size(bytes: u64) -> String {
     let thousands = (bytes + 500) / 1000;
     if thousands < 1000 {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_and_sizes_are_readable() {
+    fn durations_and_sizes_are_human_readable() {
         assert_eq!(elapsed(Duration::from_millis(400)), "0.4 s");
         assert_eq!(elapsed(Duration::from_secs(192)), "3 min 12 s");
         assert_eq!(size(412_499), "412 kB");

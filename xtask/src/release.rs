@@ -64,7 +64,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 fn host_target() -> Result<String> {
     let described = process::output(Command::new("rustc").arg("-vV"))?;
     let host = described.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc does not name its host")
+    host.map(str::to_owned).context("rustc does not report its host")
 }
 
 /// Returns the version of the workspace. A tag that starts the workflow must contain the same

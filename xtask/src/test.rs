@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_all_binaries_are_summed() {
+    fn results_from_all_binaries_are_summed() {
         let mut tally = Tally::default();
         tally.count("running 3 tests");
         tally.count(

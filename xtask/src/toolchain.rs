@@ -96,7 +96,7 @@ fn with_rustup() -> Result<Toolchain> {
     }
     let step = Step::start(&format!("Adding {TARGET} with rustup"));
     process::run_within(Command::new("rustup").args(["target", "add", TARGET]), RUSTUP_LIMIT)?;
-    let toolchain = installed().context("rustup added it to another toolchain than rustc's")?;
+    let toolchain = installed().context("rustup added it to a different toolchain than rustc's")?;
     step.done("added");
     Ok(toolchain)
 }
@@ -108,7 +108,7 @@ fn from_debian(workspace: &Workspace) -> Result<Toolchain> {
     }
     for program in ["apt-get", "dpkg"] {
         if process::on_path(program).is_none() {
-            bail!("{program} is not on PATH: this way works on Debian and its derivatives");
+            bail!("{program} is not on PATH: this method requires Debian or a derivative");
         }
     }
     let step = Step::start(&format!("Compiling the standard library for {TARGET} from Debian's sources"));

@@ -75,7 +75,7 @@ async fn call(
     }
 }
 
-/// Reads the message of a request, which must be the only one.
+/// Reads the message of a request. Returns an error if the request contains more than one message.
 async fn message(mut body: h2::RecvStream) -> Result<Bytes, Status> {
     let mut frame = BytesMut::new();
     while let Some(data) = body.data().await {

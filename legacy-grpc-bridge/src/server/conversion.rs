@@ -1,5 +1,5 @@
 //! Converts between the protocol's own types and the messages that are exchanged with a host, in
-//! the opposite direction to the conversion of the client.
+//! the direction opposite to the client's conversion.
 
 use std::time::SystemTime;
 

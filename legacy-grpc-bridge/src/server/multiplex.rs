@@ -3,7 +3,7 @@
 //! Each resource type, data source, ephemeral resource, list, action and function belongs to one of
 //! the providers, which receives its calls. If two providers define the same name, an error is
 //! returned before any call is served. All providers are configured with the single configuration
-//! from the host: its type must be the same for all of them, or empty for providers that need no
+//! from the host: its type must be the same for all providers, or empty for providers that need no
 //! configuration.
 //!
 //! The combined provider declares every capability that any of the providers has, and responds on
@@ -88,7 +88,7 @@ impl Multiplexed {
     /// Combines these providers, each with its name in messages.
     ///
     /// # Errors
-    /// If they cannot be combined.
+    /// Returns an error if the providers cannot be combined.
     pub async fn new(providers: Vec<(Arc<str>, Arc<dyn Provider>)>) -> Result<Self, MultiplexError> {
         let mut parts = Vec::with_capacity(providers.len());
         for (name, provider) in providers {

@@ -22,7 +22,7 @@ pub(crate) trait Checksummed: Sized {
     /// Returns the identifier: the SHA-1 checksum of the content.
     fn id(&self) -> Option<&str>;
 
-    /// Sets the identifier and the checksums to those of the content.
+    /// Sets the identifier and the checksums to the values for the content.
     fn with_checksums_of(self, content: &[u8]) -> Self;
 }
 

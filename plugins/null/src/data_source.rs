@@ -48,7 +48,7 @@ impl DataSource for NullDataSource {
             .attribute(
                 Attribute::string("id")
                     .computed()
-                    .deprecated("Has no meaning; exists for compatibility.")
+                    .deprecated("Has no effect; exists for compatibility.")
                     .description("Always `static`."),
             )
     }

@@ -1,4 +1,4 @@
-//! The null provider: objects without an effect, for provisioners and dependencies.
+//! The null provider: resources that do nothing themselves, for provisioners and dependencies.
 //!
 //! Its schemas are compatible with `hashicorp/null` 3.2.
 

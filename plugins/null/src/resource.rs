@@ -21,8 +21,8 @@ impl Resource for NullResource {
     fn schema(&self) -> Schema {
         Schema::new()
             .description(
-                "An object without a real counterpart that has the lifecycle of a managed resource, to \
-                 attach provisioners and dependencies to.",
+                "A resource that does nothing itself, but has the lifecycle of a managed resource. \
+                 Provisioners and dependencies can be attached to it.",
             )
             .attribute(
                 Attribute::map("triggers", Type::String)

@@ -49,12 +49,14 @@ impl Provisioner for File {
 
     fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
         let Some(destination) = config.destination.as_deref().filter(|path| !path.is_empty()) else {
-            return Err(failed("the argument destination is empty or null; set it to the path of the copy"));
+            return Err(failed(
+                "the \"destination\" argument is empty or null; set it to the path of the copy",
+            ));
         };
         let mut machine = context.machine().map_err(machine_failure)?;
         let copied = match (&config.source, &config.content) {
             (Some(source), _) if source.is_empty() => {
-                return Err(failed("the argument source is empty; set it to a local file or directory"));
+                return Err(failed("the \"source\" argument is empty; set it to a local file or directory"));
             }
             (Some(source), _) => machine.upload_path(source, destination),
             (None, Some(content)) => {

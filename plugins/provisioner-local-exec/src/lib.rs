@@ -45,7 +45,7 @@ impl Provisioner for LocalExec {
 
     fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
         let Some(text) = config.command.as_deref().filter(|text| !text.is_empty()) else {
-            let detail = "The argument command is empty or null.";
+            let detail = "The \"command\" argument is empty or null.";
             return Err(Diagnostics::error("Invalid local-exec provisioner command", detail));
         };
         let words = words(&config, text);

@@ -68,7 +68,7 @@ fn spawn_errors_are_reported() {
 }
 
 #[test]
-fn quoting_separates_words() {
+fn words_are_quoted_individually() {
     let words = ["a b", "\u{1}\u{7f}\u{7}", "\u{a0}\u{202e}\u{e0001}", "\u{e4}\u{1f600}"].map(str::to_owned);
     assert_eq!(
         Quoted(&words).to_string(),

@@ -39,7 +39,7 @@ pub(crate) fn collect(
 
 fn inline_script(lines: Vec<Option<String>>) -> Result<String, String> {
     if lines.is_empty() {
-        return Err("there is nothing to run: the list inline is empty".into());
+        return Err("there is nothing to run: the \"inline\" list is empty".into());
     }
     let mut text = String::new();
     for line in lines {
@@ -51,8 +51,8 @@ fn inline_script(lines: Vec<Option<String>>) -> Result<String, String> {
 
 fn required_string(argument: &str, text: Option<String>) -> Result<String, String> {
     match text {
-        None => Err(format!("the argument {argument} contains null; a string is required")),
-        Some(text) if text.is_empty() => Err(format!("the argument {argument} contains an empty string")),
+        None => Err(format!("the \"{argument}\" argument contains null; a string is required")),
+        Some(text) if text.is_empty() => Err(format!("the \"{argument}\" argument contains an empty string")),
         Some(text) => Ok(text),
     }
 }

@@ -87,10 +87,10 @@ fn windows_script_has_no_mode_or_shebang() {
 #[test]
 fn invalid_scripts_fail_before_connecting() {
     for (config, part) in [
-        (r#"{ "inline": [null] }"#, "the argument inline contains null"),
-        (r#"{ "inline": ["a", ""] }"#, "the argument inline contains an empty string"),
-        (r#"{ "inline": [] }"#, "inline is empty"),
-        (r#"{ "script": "" }"#, "the argument script contains an empty string"),
+        (r#"{ "inline": [null] }"#, "the \"inline\" argument contains null"),
+        (r#"{ "inline": ["a", ""] }"#, "the \"inline\" argument contains an empty string"),
+        (r#"{ "inline": [] }"#, "the \"inline\" list is empty"),
+        (r#"{ "script": "" }"#, "the \"script\" argument contains an empty string"),
         (r#"{ "scripts": ["/srv/nope.sh"] }"#, "does not exist"),
         ("{}", "are null"),
     ] {

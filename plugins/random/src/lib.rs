@@ -1,5 +1,5 @@
-//! The random provider: values that are generated once, and kept until one of their keepers
-//! changes.
+//! The random provider: values that are generated once, and remain the same until one of their
+//! keepers changes.
 //!
 //! Its schemas and states are compatible with `hashicorp/random` 3.7; README.md lists every
 //! resource and the few differences. The provider needs only randomness; it does not access the

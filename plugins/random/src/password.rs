@@ -28,8 +28,8 @@ impl Resource for RandomPassword {
         Schema::new()
             .version(3)
             .description(
-                "Random text like that of `random_string`, but sensitive: it is stored in the state and \
-                 never shown.",
+                "Random text as in `random_string`, but sensitive: it is stored in the state and never \
+                 shown.",
             )
             .attributes(string_arguments::managed())
             .attributes(results().map(Attribute::use_state_for_unknown))

@@ -1,10 +1,9 @@
 //! Computes and verifies the bcrypt hash of a password.
 
-/// The cost of the official provider's hashes, so that hashes of both providers are equally
-/// expensive.
+/// The bcrypt cost in the official provider, so that the hashes of both providers have the same strength.
 const COST: u32 = 10;
 
-/// The number of bytes of a password that bcrypt uses. It ignores all further bytes.
+/// The number of password bytes that bcrypt uses. It ignores all additional bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
 
 /// The reason why a password could not be hashed.

@@ -33,9 +33,9 @@ impl Resource for RandomShuffle {
                 Attribute::list("input", Type::String).required().force_new().description("The elements."),
             )
             .attribute(Attribute::integer("result_count").force_new().description(
-                "The number of results. If it is smaller than the number of inputs, some inputs are omitted; \
-                 if it is larger, inputs are repeated, each once before any occurs again. Default: the \
-                 number of inputs.",
+                "The number of results. If it is smaller than the number of inputs, some inputs are \
+                 omitted; if it is larger, inputs are repeated; each input occurs once before any of them \
+                 is repeated. Default: the number of inputs.",
             ))
             .attribute(
                 Attribute::list("result", Type::String)

@@ -6,7 +6,7 @@ use wardian_sdk::{Attribute, AttributePlan, Diagnostics, Result, Value};
 
 use crate::keepers;
 
-/// The minimum numbers of characters of the classes. `length` must be at least their sum.
+/// The minimum number of characters from each class. `length` must be at least their sum.
 const MINIMUMS: [&str; 4] = ["min_upper", "min_lower", "min_numeric", "min_special"];
 
 /// Declares a state with these arguments and additional attributes.

@@ -99,14 +99,14 @@ impl<Client> Context<'_, Client> {
     /// are stored as null.
     ///
     /// If an operation fails without having saved a state, the stored state does not change: after
-    /// a create, no object is stored; after an update or delete, the prior state is kept.
+    /// a create, no object is stored; after an update or delete, the prior state remains.
     pub fn save_partial<T: Model>(&mut self, state: &T) -> Result<()> {
         self.call.partial_state = Some(state.encode_value(&self.call.state_type).map_err(Diagnostics::from)?);
         Ok(())
     }
 
-    /// Saves that the object no longer exists. For a delete, or an update that deletes first, if it
-    /// can still fail.
+    /// Saves that the object no longer exists. Use this in a delete, or in an update that deletes
+    /// the object first, if the operation can still fail afterwards.
     pub fn save_deleted(&mut self) {
         self.call.partial_state = Some(Value::null(self.call.state_type.clone()));
     }

@@ -19,10 +19,10 @@ const RESERVED_IN_PROVIDER: [&str; 2] = ["alias", "version"];
 ///
 /// # Panics
 ///
-/// If the definition has mistakes.
+/// Panics if the definition has mistakes.
 pub fn assert_valid_provider(provider: impl Into<Service>) {
     let mistakes = definition_errors(provider);
-    assert!(mistakes.is_empty(), "the provider has mistakes:\n  {}", mistakes.join("\n  "));
+    assert!(mistakes.is_empty(), "the provider definition has errors:\n  {}", mistakes.join("\n  "));
 }
 
 /// Returns all mistakes in a provider's definition, each with its location.

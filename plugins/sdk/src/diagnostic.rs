@@ -96,8 +96,8 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Returns `Err` with all diagnostics if one of them is an error, and otherwise `Ok`. Without
-    /// an error, warnings are dropped, so report them first.
+    /// Returns `Err` with all diagnostics if one of them is an error, and otherwise `Ok`. If there
+    /// is no error, warnings are dropped, so report them first.
     pub fn into_result(self) -> Result<()> {
         if self.has_errors() { Err(self) } else { Ok(()) }
     }

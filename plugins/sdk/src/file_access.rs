@@ -4,10 +4,10 @@
 //! that a missing grant is reported as an error. Otherwise the file would appear to be absent, and
 //! the provider would remove the resource from the state.
 //!
-//! The C library on which std depends compares preopened directories and paths without their
-//! leading slashes, so `/etc/hosts` would be the file `etc/hosts` in the working directory. After
-//! the component has changed to its working directory, the C library distinguishes the two paths,
-//! so the exports of this crate first change to that directory.
+//! The C library that std depends on compares preopened directories and paths without their leading
+//! slashes, so `/etc/hosts` would refer to the file `etc/hosts` in the working directory. After the
+//! component has changed to its working directory, the C library distinguishes the two paths, so
+//! the exports of this crate first change to that directory.
 
 use std::path::Path;
 

@@ -179,7 +179,7 @@ impl Request {
     /// Sends the request and waits for the complete response.
     ///
     /// # Errors
-    /// If no response is received. A response with an error status is `Ok`;
+    /// Returns an error if no response is received. A response with an error status is `Ok`;
     /// [`Response::error_for_status`] converts it to an error.
     pub fn send(&self) -> Result<Response, Error> {
         if let Some(problem) = &self.problem {
@@ -221,7 +221,7 @@ impl Response {
     /// Returns the response if its status is between 200 and 299.
     ///
     /// # Errors
-    /// If the status is not in that range.
+    /// Returns an error if the status is not in that range.
     pub fn error_for_status(self) -> Result<Self, Error> {
         if (200..300).contains(&self.status) {
             return Ok(self);
@@ -254,7 +254,7 @@ impl Response {
     /// Returns the body as text.
     ///
     /// # Errors
-    /// If the body is not UTF-8.
+    /// Returns an error if the body is not UTF-8.
     pub fn text(&self) -> Result<&str, Error> {
         std::str::from_utf8(&self.body).map_err(|error| Error::Body(format!("it is not UTF-8: {error}")))
     }
@@ -262,7 +262,7 @@ impl Response {
     /// Decodes the body as JSON.
     ///
     /// # Errors
-    /// If the body is not JSON, or does not match the type.
+    /// Returns an error if the body is not JSON, or does not match the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| Error::Body(error.to_string()))
     }

@@ -2,9 +2,9 @@
 //!
 //! The steps are: set defaults; set write-only values to null; if the result differs from the prior
 //! state, set every computed attribute that is null in the configuration to unknown; apply the
-//! attributes' plan modifiers, those of an attribute before those of the attributes nested in it.
-//! (The resource's own `modify_plan` is called after these steps.) These steps do not apply to a
-//! destroy.
+//! attributes' plan modifiers, first the modifiers of an attribute, then the modifiers of the
+//! attributes nested in it. (The resource's own `modify_plan` is called after these steps.) These
+//! steps do not apply to a destroy.
 
 use wardian_value::{Path, Type, Value, View};
 

@@ -326,8 +326,7 @@ fn is_set(context: &ValidationContext<'_>, sibling: &str) -> Option<bool> {
     }
 }
 
-/// Counts how many attributes, of this attribute and its siblings, are set, and how many are
-/// unknown.
+/// Counts how many attributes are set, and how many are unknown, among this attribute and its siblings.
 fn count(context: &ValidationContext<'_>, siblings: &[String]) -> (usize, usize) {
     let own = if context.value.is_known() { Some(!context.value.is_null()) } else { None };
     let all = siblings.iter().map(|name| is_set(context, name)).chain([own]);

@@ -62,8 +62,8 @@ struct JsonAttribute {
     skip_nested_metadata: bool,
 }
 
-/// Returns the types in a definition file, whose names must differ from those in `others`. If the
-/// file does not exist, returns no types.
+/// Returns the types in a definition file. Their names must not occur in `others`. If the file does
+/// not exist, returns no types.
 pub(crate) fn read(
     file: &Path,
     others: &BTreeMap<String, Definition>,

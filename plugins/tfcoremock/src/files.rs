@@ -124,8 +124,8 @@ impl Directory {
     }
 }
 
-/// Formats an object with indentation, and with escapes for HTML's special characters, as in other
-/// programs that write these files.
+/// Formats an object with indentation, and with escapes for HTML's special characters, as other
+/// programs write these files.
 fn text(object: &StoredObject, path: &std::path::Path) -> Result<String, FileError> {
     let text = serde_json::to_string_pretty(&ContentRef { values: object })
         .map_err(|cause| FileError::Malformed { path: path.to_path_buf(), cause })?;

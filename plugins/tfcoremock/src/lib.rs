@@ -32,8 +32,8 @@ use crate::resource::MockResource;
 /// The file with the definitions of types, in the working directory.
 const DEFINITION_FILE: &str = "dynamic_resources.json";
 
-/// Returns the provider with the predefined types, and those that are defined in the working
-/// directory.
+/// Returns the provider with the predefined types, and with the types that are defined in the
+/// working directory.
 pub fn provider() -> Provider<MockClient> {
     provider_in(Path::new(""))
 }

@@ -73,7 +73,7 @@ pub(crate) fn duration_parse() -> Function {
         })
 }
 
-/// The components of a timestamp. Each function returns all of them except one of the last two.
+/// The components of a timestamp. Each function returns all components except one of the last two.
 #[derive(Serialize)]
 struct TimestampParts {
     year: i64,

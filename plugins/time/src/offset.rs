@@ -120,7 +120,7 @@ impl Resource for Offset {
             .description("A timestamp at an offset from another, stored in the state.")
             .attribute(
                 timestamp("base_rfc3339")
-                    .description("The base as an RFC 3339 timestamp. Default: the time of creation."),
+                    .description("The base timestamp in RFC 3339 format. Default: the time of creation."),
             )
             .attributes(parts("the moment"))
             .attributes(offsets)
@@ -129,7 +129,9 @@ impl Resource for Offset {
                 "The timestamp in RFC 3339 \
                 format.",
             ))
-            .attribute(Attribute::string("id").computed().description("The base in RFC 3339 format."))
+            .attribute(
+                Attribute::string("id").computed().description("The base timestamp, in RFC 3339 format."),
+            )
     }
 
     /// Plans the new timestamp if the offset changes.

@@ -79,8 +79,8 @@ impl Rotation {
         }
     }
 
-    /// Returns the rotation time and its text. If several arguments are set, the last one in this
-    /// order applies, for compatibility: days, hours, minutes, months, timestamp, years.
+    /// Returns the rotation time and its text. If several arguments are set, the last argument in
+    /// this order applies, for compatibility: days, hours, minutes, months, timestamp, years.
     fn after(self, base: Timestamp) -> Result<(Timestamp, String)> {
         let sum = if self.years != 0 {
             base.plus_date(self.years, 0, 0)
@@ -150,9 +150,11 @@ impl Resource for Rotating {
             .attribute(
                 timestamp("rfc3339")
                     .force_new()
-                    .description("The base as an RFC 3339 timestamp. Default: the time of creation."),
+                    .description("The base timestamp in RFC 3339 format. Default: the time of creation."),
             )
-            .attribute(Attribute::string("id").computed().description("The base in RFC 3339 format."))
+            .attribute(
+                Attribute::string("id").computed().description("The base timestamp, in RFC 3339 format."),
+            )
     }
 
     /// Plans the new rotation time if the rotation changes.
@@ -190,7 +192,7 @@ impl Resource for Rotating {
         if let Some(text) = state.rotation_rfc3339.as_deref().filter(|text| !text.is_empty()) {
             parse("rotation_rfc3339", text)?;
             if is_expired(text) {
-                log::info("the rotation time has passed: dropping the object");
+                log::info("the rotation time has passed: removing the object");
                 return Ok(None);
             }
         }

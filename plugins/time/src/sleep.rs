@@ -35,11 +35,11 @@ impl Resource for Sleep {
             .attribute(
                 duration("create_duration")
                     .validate(validate::at_least_one_of(["destroy_duration"]))
-                    .description("The delay at creation, such as `30s` or `5m`. Changing it does not wait."),
+                    .description("The delay at creation, such as `30s` or `5m`. A change causes no delay."),
             )
             .attribute(duration("destroy_duration").description(
-                "The delay at destruction, such as `30s` or `5m`. Changing it does not wait; the \
-                 destruction uses the value that was applied last.",
+                "The delay at destruction, such as `30s` or `5m`. A change causes no delay; the destruction \
+                 uses the value that was applied last.",
             ))
             .attribute(triggers())
             .attribute(

@@ -19,7 +19,7 @@ fn provider_is_valid() {
 }
 
 #[test]
-fn static_timestamp_is_time_of_creation() {
+fn static_timestamp_is_creation_time() {
     let harness = harness();
     let plan = harness.plan("time_static", None, json!({})).unwrap();
     assert!(plan.object.as_ref().unwrap().is_unknown("rfc3339"));

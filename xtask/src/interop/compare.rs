@@ -3,9 +3,10 @@
 //!
 //! Each configuration is copied, with the local modules that it calls, and both programs run in a
 //! directory with the same path. Providers come from a filesystem mirror: the embedded plugins,
-//! which Wardian serves to Terraform; the AWS provider if `WARDIAN_TEST_MIRROR` names a mirror
-//! with it; and mock providers for all others (see `tests/mock-provider`). A backend is overridden
-//! with the local one. Required variables get values that are derived from their types.
+//! which Wardian serves to Terraform; the AWS provider if `WARDIAN_TEST_MIRROR` names a mirror with
+//! it; and mock providers for all others (see `tests/mock-provider`). A configured backend is
+//! overridden with the local backend. Required variables get values that are derived from their
+//! types.
 //!
 //! The result of a directory is one of:
 //! - same, if both programs succeed with the same plan;

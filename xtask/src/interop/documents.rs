@@ -8,8 +8,8 @@ use super::generated::Generated;
 use super::report::Report;
 use crate::oracle::first_difference;
 
-/// Notes for each entry of two documents whether Terraform's and Wardian's entries are equal. A row
-/// name consists of `title` and the name of the entry.
+/// Records, for each entry of two documents, whether Terraform's and Wardian's entries are equal. A
+/// row name consists of `title` and the name of the entry.
 pub(crate) fn compare(
     documents: &[Value; 2],
     parts: impl Fn(&Value) -> BTreeMap<String, Value>,

@@ -1,10 +1,11 @@
 //! Compares installations of Terraform and Wardian: the same configuration with 12 modules and 4
-//! providers, from the same servers on this machine, which delay each answer.
+//! providers, from the same servers on this machine, which delay each response.
 //!
-//! The lock files, the manifests of modules and the installed files must be equal. Then each program
-//! uses the directory that the other one made: `init` and `plan` must change nothing in it. In
-//! addition, the Python programs in `tests/interop/install` check what OpenTofu needs: they pull a
-//! release that Wardian pushed by OpenTofu's rules, and lock the plugin cache as OpenTofu does.
+//! The lock files, the manifests of modules and the installed files must be equal. Then, each
+//! program uses the directory that the other program created: `init` and `plan` must not change it.
+//! In addition, the Python programs in `tests/interop/install` check the compatibility with
+//! OpenTofu: they pull a release that Wardian pushed according to OpenTofu's rules, and lock the
+//! plugin cache in the same way as OpenTofu.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +25,7 @@ use crate::workspace::Workspace;
 
 const STEPS: &[&str] = &["install", "use other's", "opentofu"];
 
-/// A program with the directory in which it installs.
+/// A program, with the directory in which it installs packages.
 struct Side {
     name: &'static str,
     program: PathBuf,
@@ -161,7 +162,7 @@ fn compare(theirs: &Side, ours: &Side, report: &mut Report) -> Result<()> {
         };
         let difference = (left != right).then(|| {
             format!(
-                "only or otherwise in terraform's: {:?}; in wardian's: {:?}",
+                "only in or different in terraform's directory: {:?}; in wardian's: {:?}",
                 only(&left, &right),
                 only(&right, &left)
             )
@@ -171,8 +172,8 @@ fn compare(theirs: &Side, ours: &Side, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Returns all files of a directory with their sizes, except for git's own files, of which only
-/// Terraform keeps those of modules.
+/// Returns all files of a directory with their sizes, except for git's own files, which only
+/// Terraform retains for modules.
 fn files(directory: &Path) -> Result<BTreeMap<String, u64>> {
     let mut found = BTreeMap::new();
     let mut open = vec![directory.to_owned()];
@@ -194,7 +195,7 @@ fn files(directory: &Path) -> Result<BTreeMap<String, u64>> {
     Ok(found)
 }
 
-/// Runs `init` and `plan` in a directory that another program made. Returns what they changed.
+/// Runs `init` and `plan` in a directory that another program made. Returns the changes.
 fn uses(user: &Side, directory: &Path) -> Result<Option<String>> {
     let before = files(directory)?;
     let lock = fs::read(directory.join(".terraform.lock.hcl"))?;
@@ -214,7 +215,7 @@ fn uses(user: &Side, directory: &Path) -> Result<Option<String>> {
     Ok((!changed.is_empty()).then(|| format!("it changed {changed:?}")))
 }
 
-/// Runs the programs in `tests/interop/install`, each of which prints what it checked.
+/// Runs the programs in `tests/interop/install`. Each of them prints the checks that it made.
 fn opentofu(workspace: &Workspace, place: &Path, servers: &Servers, report: &mut Report) {
     let Some(python) = process::on_path("python3") else {
         say("skipped: there is no `python3`, which checks what OpenTofu needs");

@@ -1,5 +1,5 @@
-//! The servers and the configuration of `interop install` and of the benchmark of installations:
-//! 12 modules from a registry and from git, and 4 providers with packages of 50 MB.
+//! The servers and the configuration of `interop install` and of the installation benchmark: 12
+//! modules from a registry and from git, and 4 providers with packages of 50 MB.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use crate::process;
 use crate::workspace::Workspace;
 
-/// The delay of each answer of the servers.
+/// The delay of each response of the servers.
 pub(crate) const LATENCY_MS: u64 = 20;
 const PACKAGE_BYTES: u64 = 50_000_000;
 const PROVIDERS: usize = 4;
 const REGISTRY_MODULES: [&str; 4] = ["net", "zone", "queue", "store"];
 const REPOSITORIES: [&str; 3] = ["alpha", "beta", "gamma"];
 
-/// The servers, which end when this value is dropped.
+/// The servers, which are stopped when this value is dropped.
 pub(crate) struct Servers {
     process: Child,
     addresses: Value,
@@ -55,7 +55,7 @@ impl Servers {
         self.url("authority")
     }
 
-    /// Writes the CLI configuration with which programs use the servers.
+    /// Writes the CLI configuration that selects the servers.
     pub(crate) fn write_cli_configuration(&self, file: &Path) -> Result<()> {
         let url = self.url("plain");
         let text = format!(
@@ -87,7 +87,7 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        // The program ends with its standard input.
+        // The program exits when its standard input is closed.
         drop(self.process.stdin.take());
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -137,7 +137,7 @@ fn output(name: &str, version: &str) -> String {
     format!("output \"name\" {{\n  value = \"{name} {version}\"\n}}\n")
 }
 
-/// Returns the platform as in package names.
+/// Returns the platform in the notation of package names.
 pub(crate) fn platform() -> String {
     let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
     let architecture = match std::env::consts::ARCH {

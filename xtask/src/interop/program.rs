@@ -19,7 +19,7 @@ pub(crate) struct Program {
 pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    /// Standard output and standard error, to be shown to people.
+    /// Standard output and standard error, for error messages.
     pub(crate) transcript: String,
 }
 

@@ -21,7 +21,7 @@ impl Report {
         Self { steps: steps.to_vec(), ..Self::default() }
     }
 
-    /// Starts a step. Later notes belong to this step.
+    /// Starts a step. All following results belong to this step.
     pub(crate) fn step(&mut self, name: &'static str) {
         self.current = self.steps.iter().position(|step| *step == name).unwrap_or_else(|| {
             self.steps.push(name);

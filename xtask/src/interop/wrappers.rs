@@ -33,7 +33,7 @@ struct Trials {
 /// The result of a tool that works.
 struct Success {
     outcome: Outcome,
-    /// How the result relates to Terraform's.
+    /// The comparison of the result with Terraform's result.
     comparison: String,
 }
 

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_name_is_a_problem_unless_accepted() {
+    fn duplicate_name_is_reported_unless_accepted() {
         let report = definitions().report(&BTreeSet::new());
         assert_eq!(report.problems, 1);
         assert_eq!(report.lines, ["Limits (not in the glossary): host/a/src/lib.rs:1, host/b/src/lib.rs:1"]);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn accepted_name_that_is_unique_is_a_problem() {
+    fn accepted_name_that_is_not_duplicated_is_reported() {
         let accepted = BTreeSet::from(["Limits".to_owned(), "Gone".to_owned()]);
         assert_eq!(definitions().report(&accepted).problems, 1);
     }

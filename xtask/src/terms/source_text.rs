@@ -7,7 +7,7 @@
 pub(crate) struct SourceText {
     /// The file with comments and literals replaced by spaces. Lines keep their numbers.
     pub(crate) code: String,
-    /// The comments and literals, with everything else replaced by spaces.
+    /// The comments and literals, with all other text replaced by spaces.
     pub(crate) text: String,
 }
 

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_of_pattern_selects_code_or_text() {
+    fn pattern_scope_selects_code_or_text() {
         let source = "fn of() {} // fn of\n";
         let path = Path::new("a.rs");
         for (scope, count) in [(Scope::Code, 1), (Scope::Text, 1), (Scope::All, 2)] {

@@ -51,7 +51,7 @@ fn file_is_created_read_and_deleted() {
 }
 
 #[test]
-fn each_source_of_content_works() {
+fn each_content_source_is_written() {
     let directory = TestDirectory::new();
     std::fs::write(directory.path("source"), [0, 159, 146, 150]).unwrap();
     for (name, value, content) in [

@@ -11,7 +11,7 @@ pub const fn length(needed: &[Capability]) -> usize {
 /// Encodes the requests as one line of JSON. `N` is the [`length`] of the line.
 ///
 /// # Panics
-/// At compile time, if a required argument is missing.
+/// Panics at compile time if a required argument is missing.
 pub const fn encode<const N: usize>(needed: &[Capability]) -> [u8; N] {
     let writer = document::<N>(needed);
     assert!(writer.length == N, "N must be the value of `length`");

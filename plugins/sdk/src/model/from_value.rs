@@ -14,7 +14,7 @@ use super::dynamic::DYNAMIC;
 use super::error::{Failure, ModelError};
 use crate::codec;
 
-/// How an unknown value is treated if the Rust type cannot represent it.
+/// The treatment of an unknown value that the Rust type cannot represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknowns {
     /// An error is returned.

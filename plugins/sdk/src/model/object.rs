@@ -28,8 +28,8 @@ impl Object {
         Self { value: object_of_nulls(&ty), ty }
     }
 
-    /// Creates an object from a value. Returns an error if the value is null or unknown, or has
-    /// another type.
+    /// Creates an object from a value. Returns an error if the value is null or unknown, or has a
+    /// different type.
     ///
     /// ```
     /// use wardian_sdk::{Object, Type, Value};
@@ -140,7 +140,7 @@ impl Object {
         Ok(())
     }
 
-    /// Sets all attributes to those of a Rust value.
+    /// Sets all attributes to the values in a Rust value.
     pub fn replace<T: Serialize>(&mut self, state: &T) -> Result<()> {
         self.value = to_value(state, &self.ty).map_err(Diagnostics::from)?;
         Ok(())

@@ -23,7 +23,7 @@ pub trait HostApi {
     /// Starts a program.
     ///
     /// # Errors
-    /// If the program cannot be started.
+    /// Returns an error if the program cannot be started.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningProgram>, SpawnError>;
 
     /// Returns the machine in the connection block; `None` without such a block.
@@ -141,7 +141,7 @@ impl<'a> ProvisionContext<'a> {
     /// Returns the machine in the connection block.
     ///
     /// # Errors
-    /// If there is no connection block.
+    /// Returns an error if there is no connection block.
     pub fn machine(&mut self) -> Result<Machine<'_>, RemoteError> {
         Machine::new(self.host)
     }
@@ -149,7 +149,7 @@ impl<'a> ProvisionContext<'a> {
     /// Runs a program until it exits, and shows its output line by line.
     ///
     /// # Errors
-    /// If the program could not be started.
+    /// Returns an error if the program could not be started.
     pub fn run(&mut self, command: &Command) -> Result<CommandOutput, SpawnError> {
         let mut program = self.host.start(command)?;
         let mut lines = Lines::default();

@@ -1,6 +1,6 @@
 //! Splits chunks of output into lines.
 
-/// Maximum length of a line in bytes. A longer line is emitted in several pieces.
+/// Maximum length of a line in bytes. A longer line is split into several lines.
 const MAX_LINE: usize = 64 << 10;
 
 /// The line that is not finished yet.
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn long_line_is_emitted_in_pieces() {
+    fn long_line_is_emitted_in_chunks() {
         let found = lines(&[&vec![b'x'; 3 * MAX_LINE + 1]]);
         assert_eq!(found.iter().map(String::len).collect::<Vec<_>>(), [MAX_LINE, MAX_LINE, MAX_LINE, 1]);
     }

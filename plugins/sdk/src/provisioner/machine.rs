@@ -24,25 +24,25 @@ pub trait MachineApi {
     /// Opens the connection.
     ///
     /// # Errors
-    /// If the connection cannot be opened.
+    /// Returns an error if the connection cannot be opened.
     fn connect(&mut self, output: ConnectionOutput) -> Result<(), RemoteError>;
 
     /// Starts a command in the machine's shell.
     ///
     /// # Errors
-    /// If the command cannot be started.
+    /// Returns an error if the command cannot be started.
     fn execute(&mut self, command: &str) -> Result<Box<dyn RunningCommand>, RemoteError>;
 
     /// Writes a file on the machine.
     ///
     /// # Errors
-    /// If the file was not written.
+    /// Returns an error if the file was not written.
     fn upload(&mut self, path: &str, content: &[u8], mode: Option<u32>) -> Result<(), RemoteError>;
 
     /// Copies a file or directory to the machine.
     ///
     /// # Errors
-    /// If not all files were copied.
+    /// Returns an error if not all files were copied.
     fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError>;
 }
 
@@ -51,7 +51,7 @@ pub trait RunningCommand {
     /// Waits for the next event; `None` after the command has exited.
     ///
     /// # Errors
-    /// If the connection is lost.
+    /// Returns an error if the connection is lost.
     fn next_event(&mut self) -> Result<Option<ProcessEvent>, RemoteError>;
 }
 
@@ -82,7 +82,7 @@ pub enum RemoteError {
     Denied(String),
     /// The machine could not be reached, or the connection was lost.
     Disconnected(String),
-    /// The machine rejected the credentials, or its host key differs from the expected one.
+    /// The machine rejected the credentials, or its host key differs from the expected key.
     Authentication(String),
     /// The local file does not exist.
     NotFound(String),
@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
     /// Returns the machine's platform.
     ///
     /// # Errors
-    /// If the configuration has no connection block.
+    /// Returns an error if the configuration has no connection block.
     pub fn platform(&mut self) -> Result<Platform, RemoteError> {
         Ok(self.remote()?.platform())
     }
@@ -130,7 +130,7 @@ impl<'a> Machine<'a> {
     /// connection block sets the path.
     ///
     /// # Errors
-    /// If the configuration has no connection block.
+    /// Returns an error if the configuration has no connection block.
     pub fn script_path(&mut self) -> Result<String, RemoteError> {
         Ok(self.remote()?.script_path())
     }
@@ -138,7 +138,7 @@ impl<'a> Machine<'a> {
     /// Opens the connection if it is not open. All other operations also open the connection.
     ///
     /// # Errors
-    /// If the connection cannot be opened.
+    /// Returns an error if the connection cannot be opened.
     pub fn connect(&mut self, output: ConnectionOutput) -> Result<(), RemoteError> {
         self.remote()?.connect(output)
     }
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
     /// Runs a command on the machine until it exits, and shows its output line by line.
     ///
     /// # Errors
-    /// If the command could not be started, or its exit status is unknown.
+    /// Returns an error if the command could not be started, or its exit status is unknown.
     pub fn run(&mut self, command: &str) -> Result<CommandOutput, RemoteError> {
         self.run_with(command, |host, line| host.show(line))
     }
@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
     /// Runs a command on the machine until it exits, without showing its output.
     ///
     /// # Errors
-    /// The same as [`Machine::run`].
+    /// Returns the same errors as [`Machine::run`].
     pub fn run_quietly(&mut self, command: &str) -> Result<CommandOutput, RemoteError> {
         self.run_with(command, |_, _| {})
     }
@@ -191,7 +191,7 @@ impl<'a> Machine<'a> {
     /// Writes a file on the machine. A new file has the mode, reduced by the machine's umask.
     ///
     /// # Errors
-    /// If the file was not written.
+    /// Returns an error if the file was not written.
     pub fn upload(&mut self, path: &str, content: &[u8], mode: Option<u32>) -> Result<(), RemoteError> {
         self.remote()?.upload(path, content, mode)
     }
@@ -201,7 +201,7 @@ impl<'a> Machine<'a> {
     /// only the contents of the directory are copied.
     ///
     /// # Errors
-    /// If not all files were copied.
+    /// Returns an error if not all files were copied.
     pub fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError> {
         self.remote()?.upload_path(source, destination)
     }

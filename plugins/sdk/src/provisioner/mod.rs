@@ -81,7 +81,7 @@ pub trait Provisioner: 'static {
     /// Checks a configuration in addition to the schema. Unknown values must be accepted.
     ///
     /// # Errors
-    /// If the configuration is invalid.
+    /// Returns an error if the configuration is invalid.
     fn validate(&self, _config: &Object) -> Result<()> {
         Ok(())
     }
@@ -89,6 +89,6 @@ pub trait Provisioner: 'static {
     /// Runs the steps.
     ///
     /// # Errors
-    /// If a step failed.
+    /// Returns an error if a step failed.
     fn provision(&self, config: Self::Config, context: &mut ProvisionContext<'_>) -> Result<()>;
 }

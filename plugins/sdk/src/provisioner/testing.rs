@@ -124,7 +124,7 @@ impl ProvisionerHarness {
     /// Runs the provisioner.
     ///
     /// # Errors
-    /// If the provisioner returns errors.
+    /// Returns an error if the provisioner returns errors.
     pub fn provision<P: Provisioner>(&mut self, provisioner: P, config: &str) -> Result<()> {
         let service = Service::new(provisioner);
         let config = config_of(&service, config)?;
@@ -162,7 +162,7 @@ impl HostApi for ProvisionerHarness {
         match self.programs.pop_front() {
             Some(Ok(events)) => Ok(Box::new(ScriptedProgram(events.into()))),
             Some(Err(why)) => Err(why),
-            None => Err(SpawnError::NotFound("the test has no program for this start".to_owned())),
+            None => Err(SpawnError::NotFound("the test defines no program for this command".to_owned())),
         }
     }
 

@@ -260,8 +260,8 @@ impl Attribute {
         self
     }
 
-    /// Adds a plan modifier. Modifiers are applied in the order in which they are added. Those of
-    /// an attribute are applied before those of the attributes nested in it.
+    /// Adds a plan modifier. Modifiers are applied in the order in which they are added. The
+    /// modifiers of an attribute are applied before the modifiers of the attributes nested in it.
     #[must_use]
     pub fn modify_plan(
         mut self,

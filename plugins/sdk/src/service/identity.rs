@@ -30,8 +30,8 @@ impl Service {
         }
     }
 
-    /// Keeps the attributes of the stored identity that are still in the schema. This is sufficient
-    /// for all identities that this library can define.
+    /// Retains the attributes of the stored identity that are still in the schema. This is
+    /// sufficient for all identities that this library can define.
     fn upgraded_identity(&self, request: &protocol::UpgradeResourceIdentityRequest) -> Result<Vec<u8>> {
         let resource = find(&self.parts.resources, &request.type_name, "resource")?;
         let identity = resource.part.identity().ok_or_else(|| {

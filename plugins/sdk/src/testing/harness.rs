@@ -34,7 +34,7 @@ impl State {
     ///
     /// # Panics
     ///
-    /// If the attribute does not have that type.
+    /// Panics if the attribute does not have that type.
     #[track_caller]
     #[expect(clippy::panic, reason = "fails the calling test")]
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> T {

@@ -101,7 +101,7 @@ fn partial_state_can_be_an_object() {
 }
 
 #[test]
-fn object_of_other_type_is_rejected() {
+fn object_of_another_type_is_rejected() {
     let harness = ProviderHarness::new(provider());
     assert!(harness.read_data_source("run_time", json!({ "a": "x" })).is_ok());
     let failed = harness.read_data_source("run_time", json!({})).unwrap_err();

@@ -93,7 +93,7 @@ fn computed_attributes_get_their_value_or_null() {
 }
 
 #[test]
-fn change_of_replace_attribute_replaces_object() {
+fn change_to_replace_attribute_replaces_object() {
     let project = defining(
         &json!({
             "whole": { "type": "string", "optional": true, "replace": true },
@@ -138,7 +138,7 @@ fn skip_nested_metadata_produces_plain_type() {
     assert_eq!(provider.read(MADE, &state).unwrap().unwrap().object(), state.object());
 }
 
-/// Returns the problems of a definition file.
+/// Returns the problems in a definition file.
 #[track_caller]
 fn problems(content: &str) -> Vec<String> {
     let project = Project::new();

@@ -12,7 +12,7 @@ fn duration_parse_returns_all_units() {
 }
 
 #[test]
-fn rfc3339_parse_uses_offset_of_timestamp() {
+fn rfc3339_parse_uses_timestamp_offset() {
     let answer =
         harness().call_function("rfc3339_parse", &[Value::string("2023-07-25T23:43:16-04:00")]).unwrap();
     for (name, expected) in [

@@ -22,7 +22,7 @@ fn yesterday() -> String {
 }
 
 #[test]
-fn state_of_official_provider_is_unchanged_until_rotation() {
+fn official_provider_state_is_unchanged_until_rotation() {
     let harness = harness();
     let state = stored(&yesterday(), 2);
     let read = harness.read("time_rotating", &state).unwrap().unwrap();

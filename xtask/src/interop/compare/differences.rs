@@ -16,7 +16,7 @@ const EXPECTED: &[&str] = &[
     "Native plugin overrides an embedded plugin",
     // Terraform warns if a mirror has packages for one platform only.
     "Incomplete lock file information for providers",
-    // Terraform introduces the errors of `init` with an error.
+    // Terraform prints an additional error before the errors of `init`.
     "Terraform encountered problems during initialisation",
 ];
 
@@ -147,8 +147,8 @@ pub(crate) fn headline(diagnostic: &Value) -> Value {
     })
 }
 
-/// Compares diagnostics by severity, headline and position. Their order does not matter, and neither
-/// does their number: Terraform repeats the diagnostics of the configuration in some commands.
+/// Compares diagnostics by severity, headline and position. Their order and number are ignored,
+/// because Terraform repeats the diagnostics of the configuration in some commands.
 pub(crate) fn compare_diagnostics(
     differences: &mut Differences,
     path: &str,
@@ -219,7 +219,8 @@ fn comparable(plan: &Value) -> Value {
     plan
 }
 
-/// Sorts the instances of modules by address: Terraform does not order those of nested modules.
+/// Sorts the instances of modules by address, because Terraform does not order the instances of
+/// nested modules.
 fn sort_instances(module: &mut Value) {
     if let Some(Value::Array(children)) = module.get_mut("child_modules") {
         children.sort_by_key(|child| child["address"].to_string());
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn diagnostics_are_compared_without_their_order_number_and_details() {
+    fn diagnostics_are_compared_regardless_of_order_number_and_details() {
         let one = |summary: &str, line: u32| {
             let point = json!({ "line": line, "column": 1, "byte": 7 });
             json!({
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_plans_are_compared_by_address() {
+    fn plan_changes_are_compared_by_address() {
         let plan = |changes: Value| {
             let children = json!([{ "address": "module.a" }, { "address": "module.b" }]);
             let values = json!({ "root_module": { "child_modules": children } });

@@ -1,13 +1,15 @@
-//! Replaces the values that providers generate when they create objects, because they differ in each
-//! run: a value that is unknown in the plan is replaced by the place where the state contains it.
+//! Replaces the values that providers generate when they create objects, because they differ in
+//! each run: a value that is unknown in the plan is replaced with its address and path in the
+//! state.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Shorter texts could also be parts of other texts by chance.
+/// The minimum length of a value that is also replaced within longer strings. Shorter strings could
+/// occur there by chance.
 const MIN_PART_LENGTH: usize = 4;
-/// Shorter texts could also occur by chance.
+/// The minimum length of a value that is replaced. Shorter strings could occur by chance.
 const MIN_LENGTH: usize = 2;
 
 /// The generated values of one run, with the text that replaces each of them.
@@ -22,8 +24,8 @@ impl GeneratedValues {
             .collect();
         let mut values = Self(Vec::new());
         values.add_module(&state["values"]["root_module"], &unknown);
-        // A value can contain another one. The sort is stable, so that of equal values, the first one
-        // in the state determines the place.
+        // A value can contain another one. The sort is stable, so if values are equal, the first
+        // one in the state determines the place.
         values.0.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         values
     }

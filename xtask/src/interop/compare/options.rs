@@ -12,7 +12,7 @@ pub(crate) struct Options {
     pub(crate) binary: Option<PathBuf>,
     /// Whether to apply the plan, and to plan again.
     pub(crate) is_applying: bool,
-    /// Whether variables whose default is null or empty get values, too.
+    /// Whether variables whose default is null or empty also get values.
     pub(crate) is_filling: bool,
     /// Installed providers that are replaced by mock providers: addresses, or `all`.
     pub(crate) mocked: Vec<String>,

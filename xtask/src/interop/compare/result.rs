@@ -18,7 +18,7 @@ pub(crate) struct DirectoryResult {
     directory: PathBuf,
     /// `same`, `same error`, `DIFFERS` or `failed`.
     verdict: &'static str,
-    /// The last step, and the reason why it is the last one.
+    /// The last step, and the reason why no further step was run.
     reason: String,
     differences: Vec<Difference>,
     /// Terraform's and Wardian's time in seconds and peak memory in megabytes.
@@ -105,7 +105,7 @@ fn is_successful(step: &StepResult) -> bool {
     matches!((step.name, step.code), (_, Some(0)) | ("re-plan", Some(2)))
 }
 
-/// Describes the last step that Terraform completed, and why it stopped there.
+/// Describes the last step that Terraform completed, and the reason why it stopped there.
 fn reason(theirs: &Side, derived: &Value) -> String {
     let Some(last) = theirs.steps.last() else { return String::new() };
     if is_successful(last) {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn generated_values_of_states_are_compared_by_kind() {
+    fn generated_values_in_states_are_compared_by_kind() {
         let plan = json!({ "resource_changes": [
             { "address": "module.m.a.x", "change": { "after_unknown": { "id": true } } },
         ] });

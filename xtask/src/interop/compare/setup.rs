@@ -26,7 +26,7 @@ const MAX_COPIED_BYTES: u64 = 200 << 20;
 const NOT_COPIED: &[&str] = &[".git", ".terraform", "node_modules"];
 const AWS: &str = "registry.terraform.io/hashicorp/aws";
 
-/// Everything that the comparisons share.
+/// The state that the comparisons share.
 pub(crate) struct Setup {
     pub(crate) terraform: Program,
     pub(crate) wardian: Program,
@@ -149,7 +149,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Derives the mock providers of a configuration, and determines what must be copied.
+    /// Derives the mock providers of a configuration, and determines the files that must be copied.
     pub(crate) fn project(&self, directory: &Path) -> Result<Project> {
         let own = self.place.join("own");
         if own.exists() {
@@ -173,7 +173,7 @@ impl Setup {
         let modules: Vec<PathBuf> = modules.filter_map(|path| path.as_str().map(PathBuf::from)).collect();
         let origin = common_ancestor(directory, &modules);
         let relative = directory.strip_prefix(&origin).unwrap_or(Path::new("")).to_owned();
-        // The name of the directory can be part of values.
+        // Values can contain the name of the directory.
         let name = origin.file_name().context("the root directory cannot be copied")?;
         let relative = Path::new(name).join(relative);
         Ok(Project { origin, relative, own, derived })
@@ -243,7 +243,8 @@ impl Setup {
 
 impl Drop for Setup {
     fn drop(&mut self) {
-        // The results are already printed. A file that remains is in the directory for temporary files.
+        // The results are already printed. A remaining file is in the directory for temporary
+        // files.
         let _ = fs::remove_dir_all(&self.place);
     }
 }
@@ -286,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ancestor_contains_all_modules() {
+    fn common_ancestor_contains_all_modules() {
         let path = |text: &str| PathBuf::from(text);
         for (directory, modules, ancestor) in [
             ("/r/examples/a", &["/r/examples/a"][..], "/r/examples/a"),

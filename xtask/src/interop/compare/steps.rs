@@ -15,7 +15,7 @@ use super::setup::Project;
 use crate::interop::program::Program;
 use crate::process;
 
-/// Time limit of one command. Some public modules wait for a network that is not there.
+/// Time limit of one command. Some public modules wait for a network that does not exist.
 const LIMIT: Duration = Duration::from_mins(5);
 /// The name of the saved plan.
 const PLAN: &str = "compared.plan";
@@ -26,7 +26,7 @@ pub(crate) const INPUTS: &str = "compared.tfvars.json";
 #[derive(Debug)]
 pub(crate) struct StepResult {
     pub(crate) name: &'static str,
-    /// Absent if a signal ended the program, such as that of the time limit.
+    /// Absent if a signal ended the program, for example because it exceeded the time limit.
     pub(crate) code: Option<i32>,
     pub(crate) wall: Duration,
     pub(crate) peak_bytes: u64,
@@ -58,7 +58,7 @@ impl Side {
     }
 }
 
-/// Runs the steps until one of them fails. The formatting does not matter for later steps.
+/// Runs the steps until one of them fails. A failed format check does not end the run.
 pub(crate) fn run(program: &Program, place: &Path, project: &Project, is_applying: bool) -> Result<Side> {
     let directory = project.copied(place);
     let mut side = Side::default();
@@ -149,7 +149,8 @@ fn parsed(name: &str, text: &str) -> (Vec<Value>, Value) {
             let mut document: Value = serde_json::from_str(text).unwrap_or_default();
             let mut take = |name| document.as_object_mut().and_then(|members| members.remove(name));
             let diagnostics = take("diagnostics").as_ref().and_then(Value::as_array).cloned();
-            // The numbers of diagnostics, which are compared themselves.
+            // The numbers of diagnostics are ignored, because the diagnostics themselves are
+            // compared.
             take("error_count");
             take("warning_count");
             let diagnostics = diagnostics.unwrap_or_default();
@@ -191,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn hashes_of_lock_file_are_ignored() {
+    fn lock_file_hashes_are_ignored() {
         let text = "provider \"a/b/c\" {\n  version     = \"1.0.0\"\n  hashes = [\n    \"h1:x\",\n  ]\n}\n";
         assert_eq!(locked(text), json!(["provider \"a/b/c\" {", "version = \"1.0.0\""]));
     }
 
     #[test]
-    fn step_is_measured() {
+    fn step_records_result_and_peak_memory() {
         let directory = std::env::temp_dir().join(format!("xtask-steps-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         let program = Program { name: "sh", file: "/bin/sh".into(), environment: Vec::new() };

@@ -1,6 +1,6 @@
-//! The tools: their packages, and those that this command cannot run.
+//! The supported tools with their packages, and the tools that this command cannot run.
 
-/// How a tool is installed.
+/// The method of installing a tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registry {
     /// With pip, into a virtual environment.

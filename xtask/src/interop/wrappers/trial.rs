@@ -14,7 +14,7 @@ use super::install::Installed;
 use super::tools::Tool;
 use crate::process;
 
-/// Time limit of one driver. The drivers limit each process that they start, too.
+/// Time limit of one driver. The drivers also limit each process that they start.
 const LIMIT: Duration = Duration::from_mins(5);
 /// The end of a line that Wardian logs after each command.
 const COMMAND_LOGGED: &str = "wardian::command: close";
@@ -25,7 +25,7 @@ const LINES: usize = 40;
 
 /// The program that tools run as `terraform`, with the environment of its runs.
 pub(crate) struct Peer {
-    /// The directory with the links to the program, which is the first one on PATH.
+    /// The directory with the links to the program, which is the first directory on PATH.
     links: PathBuf,
     environment: Vec<(&'static str, PathBuf)>,
     /// Whether the number of commands in the log is checked.
@@ -36,7 +36,7 @@ pub(crate) struct Peer {
 pub(crate) struct Outcome {
     pub(crate) steps: Vec<String>,
     pub(crate) checks: u64,
-    /// How often the tool or the driver ran Wardian.
+    /// The number of times that the tool or the driver ran Wardian.
     pub(crate) commands: usize,
     /// The values that do not depend on the program.
     pub(crate) values: Value,
