@@ -25,8 +25,8 @@ static COMPILED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     FILTERS.iter().filter_map(|(pattern, text)| Some((Regex::new(pattern).ok()?, *text))).collect()
 });
 
-/// Returns text in the form of snapshots. `places` contains directories and the names that replace
-/// them.
+/// Returns text in the form that snapshots contain. `places` contains directories and the names
+/// that replace them.
 pub(crate) fn apply(text: &str, places: &[(&Path, &str)]) -> String {
     let mut text = text.to_owned();
     for (path, name) in places {

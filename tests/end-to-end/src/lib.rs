@@ -1,6 +1,6 @@
 //! Runs `wardian` in a temporary directory and captures its output.
 //!
-//! Nothing from the environment of the user who runs the tests is used: no variables, no home
+//! The tests use nothing from the environment of the user who runs them: no variables, no home
 //! directory, no CLI configuration. All tests share a cache of compiled plugins, so that each
 //! plugin is compiled once. The module `filters` replaces text that differs from run to run.
 

@@ -7,7 +7,7 @@ use std::thread;
 /// Calls a function for every case, and returns the results in the order of the cases.
 ///
 /// # Panics
-/// If the function panics.
+/// Panics if the function panics.
 pub fn each<C: Sync, R: Send>(cases: &[C], work: impl Fn(&C) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());

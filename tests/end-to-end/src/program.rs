@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Returns the path of the binary under test.
 ///
 /// # Panics
-/// If the binary was not built.
+/// Panics if the binary was not built.
 pub fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("WARDIAN_TEST_BINARY") {
         return path.into();
@@ -40,7 +40,7 @@ pub fn test_guest(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Returns this machine's platform as in package names: `linux_amd64`.
+/// Returns this machine's platform in the notation of package names: `linux_amd64`.
 pub fn platform() -> String {
     let os = match std::env::consts::OS {
         "macos" => "darwin",
@@ -80,8 +80,8 @@ impl Running {
     /// Waits for a line that contains this text.
     ///
     /// # Panics
-    /// If the command exits or the wait times out before the line appears. The message contains all
-    /// output.
+    /// Panics if the command exits or the wait times out before the line appears. The message
+    /// contains all output.
     pub fn wait_for(&mut self, text: &str) {
         let deadline = Instant::now() + Duration::from_mins(2);
         loop {
@@ -140,7 +140,7 @@ impl Running {
     /// Waits for the command to exit, and returns its status and output.
     ///
     /// # Panics
-    /// If the command does not exit within the limit.
+    /// Panics if the command does not exit within the limit.
     pub fn finish(mut self, limit: Duration) -> (ExitStatus, String) {
         let deadline = Instant::now() + limit;
         loop {

@@ -49,16 +49,16 @@ impl Seen {
     /// Asserts that the command succeeded.
     ///
     /// # Panics
-    /// If the command failed. The message contains its output.
+    /// Panics if the command failed. The message contains its output.
     #[track_caller]
     pub fn success(self) -> Self {
         self.ended_with(0)
     }
 
-    /// Like [`Seen::success`], with another exit code.
+    /// Like [`Seen::success`], with a different exit code.
     ///
     /// # Panics
-    /// If the command exited with another code.
+    /// Panics if the command exited with a different code.
     #[track_caller]
     pub fn ended_with(self, code: i32) -> Self {
         assert!(self.code == Some(code), "{code} was expected:\n{}", self.text());
@@ -70,7 +70,7 @@ impl Project {
     /// Creates a directory with these files.
     ///
     /// # Panics
-    /// If the directory cannot be created.
+    /// Panics if the directory cannot be created.
     pub fn new(files: &[(&str, &str)]) -> Self {
         #[expect(clippy::expect_used, reason = "a test requires a directory")]
         let folder = tempfile::Builder::new().prefix("wardian-").tempdir().expect("a directory for the test");
@@ -89,7 +89,7 @@ impl Project {
     /// Writes a file and creates its parent directories.
     ///
     /// # Panics
-    /// If the file cannot be written.
+    /// Panics if the file cannot be written.
     pub fn write(&self, relative: &str, content: impl AsRef<[u8]>) {
         let path = self.path(relative);
         let written = path
@@ -144,7 +144,7 @@ impl Project {
     /// Starts `wardian` and returns while it runs.
     ///
     /// # Panics
-    /// If `wardian` cannot be started.
+    /// Panics if `wardian` cannot be started.
     pub fn start(&self, line: &str) -> Running {
         let child =
             self.command(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -157,7 +157,7 @@ impl Project {
         filters::apply(text, &[(&self.path(""), "[FOLDER]")])
     }
 
-    /// Returns the `wardian` command with arguments, not yet started.
+    /// Builds a `wardian` command with the given arguments.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(binary());
         command.args(words(line)).current_dir(self.path(""));

@@ -58,7 +58,7 @@ struct Answer {
 /// text that may differ.
 ///
 /// # Panics
-/// If a result differs, or cannot be recorded.
+/// Panics if a result differs, or cannot be recorded.
 pub fn assert_recorded(name: &str, shape: impl Fn(String) -> String) {
     assert_recorded_with_files(name, shape, |path, text| Some((path.to_owned(), text.to_owned())));
 }
@@ -67,7 +67,7 @@ pub fn assert_recorded(name: &str, shape: impl Fn(String) -> String) {
 /// path and text to compare, or `None` to ignore the file.
 ///
 /// # Panics
-/// Like [`assert_recorded`].
+/// Panics under the same conditions as [`assert_recorded`].
 pub fn assert_recorded_with_files(
     name: &str,
     shape: impl Fn(String) -> String,
@@ -144,7 +144,7 @@ impl Case {
     }
 
     /// # Panics
-    /// If the program cannot be run.
+    /// Panics if the program cannot be run.
     fn asked_of(&self, program: &str) -> Answer {
         let project = self.project();
         let mut answer = Answer::default();
@@ -193,7 +193,7 @@ impl Case {
     }
 }
 
-/// Collects the text of every file below a directory, except those of the home directory.
+/// Collects the text of every file below a directory, except the files of the home directory.
 fn files_below(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());

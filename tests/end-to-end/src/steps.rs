@@ -1,4 +1,4 @@
-//! Steps of recorded cases, and how Terraform or Wardian performs them.
+//! Steps of recorded cases, and the code that performs them with Terraform or Wardian.
 
 use std::ffi::OsString;
 use std::fs;
@@ -35,7 +35,7 @@ pub enum Step {
     Command(CommandLine),
 }
 
-/// How the text of a file is stored.
+/// The encoding of a file's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
@@ -45,7 +45,7 @@ pub enum Encoding {
     Utf16,
     /// UTF-8 whose lines end with a carriage return and a line feed.
     Crlf,
-    /// UTF-8 without a line break at the end.
+    /// UTF-8 without a trailing line break.
     CutOff,
 }
 
@@ -102,7 +102,7 @@ impl Step {
     /// Changes the files of a project. Does nothing if the step is a command.
     ///
     /// # Panics
-    /// If a file cannot be written or removed.
+    /// Panics if a file cannot be written or removed.
     pub fn change_files(&self, project: &Project) {
         match self {
             Self::Write { path, text, encoding } => write(project, path, text, *encoding),
@@ -187,7 +187,7 @@ fn install(project: &Project, source: &str, version: &str, schemas: &str) {
 }
 
 impl Program {
-    /// Returns the command with arguments, not yet started.
+    /// Builds the command with the given arguments.
     pub fn command(&self, project: &Project, line: &str) -> Command {
         match self {
             Self::Wardian => project.command(line),
@@ -198,7 +198,7 @@ impl Program {
     /// Runs a command without colors.
     ///
     /// # Panics
-    /// If the program cannot be run.
+    /// Panics if the program cannot be run.
     pub fn run(&self, project: &Project, command: &CommandLine) -> Output {
         let mut process = self.command(project, &command.line);
         process.env("NO_COLOR", "1").envs(command.variables.iter().map(|(name, value)| (name, value)));
@@ -210,7 +210,7 @@ impl Output {
     /// Runs a command with input.
     ///
     /// # Panics
-    /// If the command cannot be run.
+    /// Panics if the command cannot be run.
     pub fn from_command(mut process: Command, input: &str) -> Self {
         let child = process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         #[expect(clippy::expect_used, reason = "the command is needed for the test")]

@@ -31,7 +31,7 @@ impl Terminal {
         Self::start(command, None)
     }
 
-    /// Starts a command, on a terminal with these numbers of columns and rows.
+    /// Starts a command, on a terminal with the given numbers of columns and rows.
     pub fn start(mut command: Command, size: Option<(u16, u16)>) -> Self {
         let size =
             size.map(|(columns, rows)| Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 });
@@ -101,7 +101,7 @@ impl Terminal {
         self.until(until)
     }
 
-    /// Sends the signal of Ctrl-C, which the terminal sends only to its own session.
+    /// Sends the signal of Ctrl-C directly, because the terminal sends it only to its own session.
     pub fn interrupt(&self) {
         rustix::process::kill_process(
             rustix::process::Pid::from_child(&self.child),

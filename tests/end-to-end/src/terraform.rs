@@ -28,7 +28,7 @@ impl Terraform {
     /// Returns the output of a command in a directory.
     ///
     /// # Panics
-    /// If the command fails.
+    /// Panics if the command fails.
     pub fn ask(&self, directory: &Path, arguments: &[&str]) -> String {
         let output = self.run(directory, arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -39,12 +39,12 @@ impl Terraform {
     /// Returns the output of a command in a directory, even if the command fails.
     ///
     /// # Panics
-    /// If the command cannot be started.
+    /// Panics if the command cannot be started.
     pub fn try_ask(&self, directory: &Path, arguments: &[&str]) -> String {
         String::from_utf8_lossy(&self.run(directory, arguments).stdout).into_owned()
     }
 
-    /// Returns the `terraform` command with arguments in a project's directory, not yet started.
+    /// Builds a `terraform` command with the given arguments, to be run in the project's directory.
     pub fn command(&self, project: &Project, line: &str) -> Command {
         let mut command = self.plain_command(&project.path(""));
         command.args(words(line)).env("HOME", project.path("home"));
@@ -72,7 +72,7 @@ impl Terraform {
     /// require native providers if the directory contained the configuration.
     ///
     /// # Panics
-    /// If the command fails.
+    /// Panics if the command fails.
     pub fn ask_about_state(&self, project: &Project, arguments: &[&str]) -> String {
         let aside = project.path("aside");
         let copied = fs::create_dir_all(&aside).and_then(|()| {

@@ -21,7 +21,7 @@ fn vector(count: usize, item: &[u8]) -> Vec<u8> {
     [number(count), item.repeat(count)].concat()
 }
 
-/// Nested components, each of which instantiates the next one several times.
+/// Nested components, each of which instantiates the next component several times.
 pub fn nested_components(depth: usize, instances: usize) -> Vec<u8> {
     let mut component = COMPONENT.to_vec();
     for _ in 0..depth {
@@ -32,7 +32,7 @@ pub fn nested_components(depth: usize, instances: usize) -> Vec<u8> {
     component
 }
 
-/// Nested components, of which the innermost one instantiates a core module.
+/// Nested components, of which the innermost component instantiates a core module.
 pub fn nested_modules(depth: usize, instances: usize) -> Vec<u8> {
     let module = [section(1, MODULE), section(2, &vector(instances, &[0, 0, 0]))].concat();
     let mut component = [COMPONENT, &module].concat();
@@ -115,7 +115,7 @@ pub fn branch_tables(count: usize, targets: usize) -> Vec<u8> {
     module_of_functions(1, &body)
 }
 
-/// Tuple types, each with several of the previous type.
+/// Tuple types, each of which contains the previous type several times.
 pub fn doubled_types(depth: usize) -> Vec<u8> {
     let mut types = number(depth + 1);
     types.extend([0x6f, 1, 0x7f]);

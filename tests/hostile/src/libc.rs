@@ -1,4 +1,4 @@
-//! Functions of the C library that the standard library does not provide.
+//! Functions of the C library that Rust's standard library does not provide.
 #![allow(unsafe_code, reason = "functions of C")]
 
 use std::ffi::{CString, c_char, c_int};

@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// Returns the given schemas without the types that the configuration does not use, since some
-/// providers have more than a thousand. Parts that are not given are derived.
+/// providers have more than a thousand types. Missing schemas are derived.
 fn used_part(schemas: &Value, usage: &ProviderUsage) -> Value {
     let mut schemas = schemas.clone();
     let derived = schemas::document(usage);

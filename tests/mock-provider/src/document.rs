@@ -1,5 +1,5 @@
-//! Reads schemas in the format of `terraform providers schema -json`, which also may have the member
-//! `provider_meta`.
+//! Reads schemas in the format of `terraform providers schema -json`, which may also have the
+//! member `provider_meta`.
 //!
 //! A resource schema may have the member `drift`: null if its objects no longer exist when they are
 //! read, or the values of the attributes that have changed.
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_attribute_is_named() {
+    fn error_names_invalid_attribute() {
         let block = json!({ "attributes": { "a": { "type": "text", "optional": true } } });
         let document = json!({ "provider": { "block": block } });
         let error = format!("{:#}", provider_schema(&document).unwrap_err());

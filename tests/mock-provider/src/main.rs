@@ -1,4 +1,4 @@
-//! Mock providers for `cargo xtask interop compare`: native plugins without a service behind them.
+//! Mock providers for `cargo xtask interop compare`: native plugins that manage no real service.
 //!
 //! `derive` reads a configuration and writes a package for each provider that it uses to a
 //! filesystem mirror; `serve`, which the packages run, serves the schemas in a file. A mock provider

@@ -2,8 +2,8 @@
 //!
 //! `round_trips FAKE SERVED` prints `name<TAB>value<TAB>unit`. `FAKE` is this crate's native
 //! plugin, which does almost no work itself; `SERVED` is a component that is bundled as a native
-//! plugin. The time of a call is the median of many calls, and the time of a start is that of the
-//! fastest start, to exclude the effect of other load on the machine.
+//! plugin. The time of a call is the median of many calls, and the time of a start is the time of
+//! the fastest start, to exclude the effect of other load on the machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

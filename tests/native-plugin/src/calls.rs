@@ -243,7 +243,7 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
     }
 }
 
-/// The prefix of strings that are counted instead of repeated.
+/// The prefix of strings that are counted instead of echoed.
 const COUNT: &str = "count:";
 
 /// Returns the input; a string of the requested length (`bytes:1000`); the number of bytes after

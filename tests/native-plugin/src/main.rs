@@ -21,7 +21,7 @@
 //! | `garbage@RPC` | returns bytes that are not a message |
 //! | `half@RPC` | returns the beginning of a message and exits |
 //! | `http@RPC` | returns an HTML page |
-//! | `type@RPC` | returns a value of another type |
+//! | `type@RPC` | returns a value of the wrong type |
 //! | `status@RPC` | returns a gRPC error status |
 //! | `serves` | starts another `fake` without this word, and serves it through the bridge |
 //! | `serves-5` | the same, but only in protocol 5 |
@@ -31,7 +31,7 @@
 //! | `nested` | has a nested attribute (protocol 6) |
 //! | `large-schema` | has 64 MB of schemas |
 //! | `unasked` | works without a schema call |
-//! | `repeats` | repeats its inputs: in log lines, in other output, and in warnings |
+//! | `repeats` | echoes its inputs in log lines, in other output, and in warnings |
 //! | `old` | lacks all calls that were added after the first version of its protocol |
 
 mod calls;
@@ -170,7 +170,7 @@ async fn serve_backends(words: &Words) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns another instance of this plugin, with other words.
+/// Returns another instance of this plugin with different words.
 fn backend(bridge: &Bridge, name: &str, words: &str) -> std::io::Result<NativePlugin> {
     Ok(bridge.plugin(NativePackage {
         name: name.into(),

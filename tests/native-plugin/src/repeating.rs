@@ -1,10 +1,10 @@
-//! Repeats the inputs of the plugin `fake` in all its outputs, to test redaction.
+//! Echoes the inputs of the plugin `fake` in all its outputs, to test redaction.
 
 use std::sync::{Mutex, PoisonError};
 
 use wardian_legacy_grpc_bridge::protocol::tfplugin as m;
 
-/// Whether the plugin repeats its inputs.
+/// Whether the plugin echoes its inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeats {
     Nothing,
@@ -15,7 +15,7 @@ pub(crate) enum Repeats {
 static CONFIGURED: Mutex<String> = Mutex::new(String::new());
 
 impl Repeats {
-    /// Repeats the inputs of a call and the configuration.
+    /// Echoes the inputs of a call and the configuration.
     pub(crate) fn log_inputs(self, rpc: &str, request: &[u8]) {
         if self == Self::Nothing {
             return;
@@ -37,7 +37,7 @@ impl Repeats {
         eprintln!("{line}");
     }
 
-    /// Returns a warning that repeats an input.
+    /// Returns a warning that echoes an input.
     pub(crate) fn warnings(self, input: Option<String>) -> Vec<m::Diagnostic> {
         let input = input.filter(|_| self == Self::Inputs);
         let warning = |input| m::Diagnostic {

@@ -1,5 +1,5 @@
-//! The server side of mutual TLS, with certificates like those of Go plugins: P-521, and a
-//! certificate authority that is also the end entity.
+//! The server side of mutual TLS, with certificates like the certificates of Go plugins: P-521, and
+//! a certificate authority that is also the end entity.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Requests as handlers read them, answers as they return them, and the choice of the handler.
+//! The requests that handlers receive, the responses that they return, and the selection of the handler.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ use crate::{git, login, mirror, modules, oci, providers};
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) origin: Origin,
-    /// `https://HOST[:PORT]` as the client addressed the server.
+    /// `https://HOST[:PORT]`, the address that the client used for the server.
     pub(crate) base: String,
     pub(crate) method: Method,
     pub(crate) path: String,
@@ -91,7 +91,7 @@ impl Answer {
     }
 }
 
-/// Answers a request by the content of the server, without faults.
+/// Responds to a request with the content of the server, without faults.
 pub(crate) async fn answer(shared: &Shared, site: &Site, request: &Incoming) -> Answer {
     let path = request.path.as_str();
     if path == "/.well-known/terraform.json" {

@@ -1,4 +1,4 @@
-//! Sends the content of an answer: all of it or a range, at once or slowly, to its end or not.
+//! Sends the body of a response: completely or in part, immediately or slowly.
 
 use std::fmt;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -16,15 +16,15 @@ use crate::packages::BlobData;
 
 const CHUNK: usize = 1 << 16;
 
-/// How the content of an answer is sent.
+/// The way in which the body of a response is sent.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
     pub(crate) ending: Ending,
-    /// The number of bytes that are sent at once, and the pause after them.
+    /// The number of bytes that are sent in one step, and the pause after each step.
     pub(crate) pace: Option<(usize, Duration)>,
 }
 
-/// What happens after the content.
+/// The action after the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ending {
     #[default]
@@ -63,7 +63,7 @@ impl Body for ServedBody {
     }
 }
 
-/// Returns the response of an answer, whose body a separate task sends.
+/// Returns the HTTP response for an answer. A separate task sends its body.
 pub(crate) fn response(answer: Answer, delivery: Delivery, request: &HeaderMap) -> Response<ServedBody> {
     let size = match &answer.content {
         BlobData::Memory(bytes) => bytes.len() as u64,
@@ -149,11 +149,11 @@ async fn send(
     match delivery.ending {
         Ending::Complete => {}
         Ending::CutAfter(_) => {
-            // Give the connection the time to send what precedes the end.
+            // Give the connection time to send the preceding bytes.
             tokio::time::sleep(Duration::from_millis(20)).await;
             let _ = sender.send(Err(Cut)).await;
         }
-        // Until the client closes the connection.
+        // Wait until the client closes the connection.
         Ending::StallAfter(_) => sender.closed().await,
         Ending::Endless => {
             let filler = Bytes::from(vec![b' '; CHUNK]);

@@ -1,4 +1,4 @@
-//! A certificate authority, and a certificate for every name that the server has.
+//! A certificate authority, and a certificate for all names of the server.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a server offers, as a test describes it: in Rust, or in JSON.
+//! The description of a server's content, which a test writes in Rust or in JSON.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,23 +19,23 @@ pub struct ServerDescription {
     pub oci: Vec<OciRepository>,
     /// The directory with bare repositories below `/git/`.
     pub git: Option<PathBuf>,
-    /// If there are any, the registries and the mirror require one of these bearer tokens.
+    /// If the list is not empty, the registries and the mirror require one of these bearer tokens.
     pub tokens: Vec<String>,
     /// The user and the password, `USER:PASSWORD`, that packages, files, repositories and the OCI
-    /// registry require. SHA256SUMS files and their signatures need none.
+    /// registry require. SHA256SUMS files and their signatures require no credentials.
     pub password: Option<String>,
     /// The user and the password, `USER:PASSWORD`, that the proxy requires.
     pub proxy_password: Option<String>,
-    /// The delay of every answer.
+    /// The delay of every response.
     pub latency_ms: u64,
     pub faults: Vec<FaultRule>,
-    /// The document of service discovery, instead of the usual one.
+    /// The document of service discovery, instead of the default document.
     pub discovery: Option<serde_json::Value>,
-    /// Whether the OCI registry requires a token, which it issues to everybody if there is no password.
+    /// Whether the OCI registry requires a token, which it issues to all clients if there is no password.
     pub oci_requires_token: bool,
-    /// The number of tags on a page of the OCI registry.
+    /// The number of tags per page of the OCI registry.
     pub oci_page: Option<usize>,
-    /// Whether the OCI registry has no referrers API, as older registries.
+    /// Whether the OCI registry has no referrers API, like older registries.
     pub oci_without_referrers: bool,
     /// Whether the OCI registry redirects requests for blobs to another origin.
     pub oci_redirects_blobs: bool,
@@ -68,20 +68,20 @@ pub struct ProviderRelease {
     pub component: Option<PathBuf>,
     pub component_channel: ComponentChannel,
     pub signature: SignatureKind,
-    /// Whether the list of versions contains this version, but its packages are gone.
+    /// Whether the list of versions contains this version, but its packages are missing.
     pub is_withdrawn: bool,
     /// Replaces text in SHA256SUMS before it is signed.
     pub sums: Option<(String, String)>,
-    /// The digest in the answer, instead of the digest of the package.
+    /// The digest in the response, instead of the package's digest.
     pub shasum: Option<String>,
-    /// The address of the package, instead of the usual one.
+    /// The address of the package, instead of the default address.
     pub download_url: Option<String>,
-    /// The hashes in the network mirror; `None` for the usual ones.
+    /// The hashes in the network mirror; `None` for the default hashes.
     pub mirror_hashes: Option<Vec<String>>,
-    /// A directory with all files of the release except for the signature, as a publisher uploads
-    /// it. It replaces the packages, and the component is in it.
+    /// A directory with all files of the release except for the signature, in the form that a
+    /// publisher uploads. It includes the component, and replaces the packages.
     pub directory: Option<PathBuf>,
-    /// More files of the release, listed in SHA256SUMS: names and texts.
+    /// Additional files of the release that are listed in SHA256SUMS: names and contents.
     pub assets: BTreeMap<String, String>,
 }
 
@@ -109,7 +109,7 @@ impl Default for ProviderRelease {
     }
 }
 
-/// What a native package contains.
+/// The content of a native package.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum PackageContent {
@@ -118,57 +118,57 @@ pub enum PackageContent {
     Script,
     /// These files, by name.
     Files(BTreeMap<String, String>),
-    /// A program as the executable, and a file of this many bytes that cannot be compressed.
+    /// A program as the executable, and an incompressible file of this many bytes.
     Program {
         path: PathBuf,
         padding: u64,
     },
-    /// The script, and a file of this many bytes that cannot be compressed.
+    /// The script, and an incompressible file of this many bytes.
     Padded(u64),
     Hostile(HostileArchive),
 }
 
-/// How a release offers its component.
+/// The form in which a release offers its component.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComponentChannel {
-    /// As the platform `wasip2_wasm` of the registry protocol, a zip file.
+    /// As a zip file for the platform `wasip2_wasm` of the registry protocol.
     #[default]
     Platform,
-    /// As a bare file of the release, listed in SHA256SUMS only.
+    /// As a bare file of the release that is listed only in SHA256SUMS.
     Sums,
-    /// As a zip file of the release, listed in SHA256SUMS only.
+    /// As a zip file of the release that is listed only in SHA256SUMS.
     SumsZip,
 }
 
-/// The signature of SHA256SUMS, and the keys that the registry states.
+/// The signature of SHA256SUMS, and the keys that the registry returns.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum SignatureKind {
     #[default]
     Good,
     Ed25519,
-    /// Made while the key was valid, which is expired now.
+    /// The signature was made while the key was valid; the key has expired since then.
     ExpiredKey,
     /// The key is revoked.
     RevokedKey,
-    /// The signature itself is expired.
+    /// The signature itself has expired.
     ExpiredSignature,
-    /// Made with another key than the stated one.
+    /// The signature was made with a key that the registry does not return.
     WrongKey,
-    /// One stated key is another one, and the next one is right.
+    /// The registry returns a different key, followed by the correct key.
     SecondKey,
     /// SHA256SUMS was changed after it was signed.
     ChangedSums,
-    /// The bits of the signature are damaged.
+    /// Bits of the signature are flipped.
     Damaged,
     /// The signature is text instead of bytes.
     Armored,
     /// The signature file is missing.
     MissingFile,
-    /// The registry states no keys.
+    /// The registry returns no keys.
     NoKeys,
-    /// The stated key is not a key.
+    /// The returned key is not a key.
     BrokenKey,
     /// The key has a trust signature that is not valid.
     BadTrust,
@@ -192,9 +192,9 @@ pub struct ModuleRelease {
     pub files: BTreeMap<String, String>,
     /// The location in `X-Terraform-Get`, instead of the archive.
     pub source: Option<String>,
-    /// Whether the location is in the body of the answer, as OpenTofu's protocol allows.
+    /// Whether the location is in the body of the response, as OpenTofu's protocol allows.
     pub has_body: bool,
-    /// Whether the answer names no location.
+    /// Whether the response contains no location.
     pub has_no_location: bool,
 }
 
@@ -216,8 +216,8 @@ pub struct FileDescription {
 #[serde(deny_unknown_fields, default)]
 pub struct OciRepository {
     pub name: String,
-    /// `NAMESPACE/TYPE` of a provider, whose versions become tags in the form that OpenTofu's
-    /// mirrors have, with an entry for the component.
+    /// `NAMESPACE/TYPE` of a provider, whose versions become tags in the layout of OpenTofu's
+    /// mirrors, with an additional entry for the component.
     pub provider: Option<String>,
     /// Module packages: files by tag.
     pub modules: BTreeMap<String, BTreeMap<String, String>>,

@@ -1,4 +1,4 @@
-//! Faults on demand: what a broken or hostile server answers.
+//! Fault injection: the responses of a broken or hostile server.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use crate::body::{Delivery, Ending};
 use crate::listeners::{Origin, ServerAddresses};
 use crate::packages::{Blob, BlobData};
 
-/// A fault of the answers to some requests.
+/// A fault in the responses to some requests.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultRule {
@@ -24,13 +24,13 @@ pub struct FaultRule {
     #[serde(default)]
     pub origin: Option<Origin>,
     pub fault: Fault,
-    /// The number of requests; `None` for all.
+    /// The number of requests; `None` for all requests.
     #[serde(default)]
     pub times: Option<u32>,
 }
 
 impl FaultRule {
-    /// Creates a rule for all requests of a path.
+    /// Creates a rule for all requests for a path.
     pub fn new(path: &str, fault: Fault) -> Self {
         Self { path: path.to_owned(), method: None, origin: None, fault, times: None }
     }
@@ -54,7 +54,7 @@ impl FaultRule {
     }
 }
 
-/// What is wrong with an answer.
+/// The fault in a response.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -69,30 +69,30 @@ pub enum Fault {
         name: String,
         value: String,
     },
-    /// Another body, with the same headers.
+    /// A different body, with the same headers.
     Text(String),
     /// The body never ends.
     EndlessBody,
     /// A body of this many bytes, all `x`.
     LargeBody(u64),
-    /// The server sends this many bytes, and then nothing, but does not close the connection.
+    /// The server sends this many bytes, and then stops without closing the connection.
     StallAfter(u64),
-    /// The server accepts the request and never answers.
+    /// The server accepts the request and never responds.
     NoAnswer,
-    /// The server sends this many bytes at once, and then pauses.
+    /// The server sends this many bytes in one step, and then pauses.
     SlowBody {
         bytes: usize,
         pause_ms: u64,
     },
     /// The server closes the connection after this many bytes of the body.
     CutAfter(u64),
-    /// The server closes the connection instead of answering.
+    /// The server closes the connection instead of responding.
     Close,
-    /// The body has more bytes than the right one.
+    /// The body has more bytes than the correct body.
     Longer(usize),
-    /// The body has fewer bytes than the right one.
+    /// The body has fewer bytes than the correct body.
     Shorter(usize),
-    /// One bit of the body is wrong.
+    /// One bit of the body is flipped.
     Corrupt,
     /// The server redirects to the same address.
     RedirectLoop,
@@ -106,7 +106,7 @@ pub enum Fault {
     DelayMs(u64),
 }
 
-/// How an answer is sent, after its faults.
+/// The way in which a response is sent after its faults were applied.
 pub(crate) enum Outcome {
     Send(Answer, Delivery),
     Close,
@@ -126,7 +126,7 @@ impl Faults {
         self.0.lock().unwrap().push(rule);
     }
 
-    /// Returns the fault of a request, and counts it.
+    /// Returns the fault for a request, and counts its use.
     pub(crate) fn take(&self, request: &Incoming) -> Option<Fault> {
         let mut rules = self.0.lock().unwrap();
         let full = format!("{}?{}", request.path, request.query);
@@ -144,7 +144,7 @@ impl Faults {
     }
 }
 
-/// Returns whether a text matches a pattern with `*`.
+/// Returns whether the text matches a pattern with `*`.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -154,7 +154,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Applies a fault to the answer to a request.
+/// Applies a fault to the response to a request.
 pub(crate) async fn apply(
     fault: Option<Fault>,
     answer: Answer,

@@ -1,4 +1,4 @@
-//! Archives that an installer must reject: in packages of providers and of modules.
+//! Archives that an installer must reject, in provider packages and module packages.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ const LINK: u32 = 0o120_777;
 const DEVICE: u32 = 0o020_644;
 const PIPE: u32 = 0o010_644;
 
-/// What is wrong with an archive. Kinds that a format cannot express become the nearest that it can.
+/// The fault of an archive. If a format cannot express a kind, the most similar kind is used.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostileArchive {
@@ -19,9 +19,9 @@ pub enum HostileArchive {
     Backslash,
     /// A name with a null byte.
     NullByte,
-    /// A link to a file outside.
+    /// A link to a file outside of the directory.
     Link,
-    /// A link to a directory outside, and a file below it.
+    /// A link to a directory outside of the target directory, and a file below the link.
     FileThroughLink,
     HardLink,
     Device,
@@ -32,7 +32,7 @@ pub enum HostileArchive {
     FileIsDirectory,
     /// 600 MB of zeros in a zip file, 200 MB in a tar file.
     Bomb,
-    /// 1,000 entries that share the data of one of 1 MB.
+    /// 1,000 entries that share the data of one entry of 1 MB.
     Overlap,
     /// More entries than an installer accepts.
     TooMany,
@@ -43,7 +43,7 @@ pub enum HostileArchive {
     Setuid,
     TooDeep,
     LongName,
-    /// The archive ends in the middle.
+    /// The archive is truncated.
     CutOff,
     /// Not an archive.
     Garbage,
@@ -53,7 +53,7 @@ pub enum HostileArchive {
 }
 
 impl HostileArchive {
-    /// All kinds, for tests that try each.
+    /// All kinds, for tests that try each of them.
     pub const ALL: [Self; 23] = [
         Self::Slip,
         Self::AbsoluteName,
@@ -119,8 +119,8 @@ impl HostileArchive {
     }
 }
 
-/// Returns an archive with this fault, in a format by its extension. The archive also contains a
-/// file that would be used without the fault.
+/// Returns an archive with this fault, in the format that the file extension selects. The archive
+/// also contains a file that would be used without the fault.
 pub(crate) fn archive(kind: HostileArchive, extension: &str, file: &str) -> Vec<u8> {
     match extension {
         "zip" => zipped(kind, file),

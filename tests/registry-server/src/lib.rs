@@ -1,13 +1,12 @@
-//! Servers for tests of installation, on loopback addresses and in one process.
+//! Servers for installation tests, on loopback addresses and in one process.
 //!
-//! One [`RegistryServer`] answers on several origins, so that a test can redirect from one to
-//! another:
+//! One [`RegistryServer`] listens on several origins, so that a test can redirect from one to another:
 //!
 //! | origin | address |
 //! |---|---|
 //! | [`Origin::Plain`], [`Origin::OtherPlain`] | `http://127.0.0.1:PORT` |
 //! | [`Origin::Tls`], [`Origin::OtherTls`] | `https://localhost:PORT`, with a certificate of the server's own authority |
-//! | [`Origin::Proxy`] | an HTTP proxy, which leads requests for every host to the server itself |
+//! | [`Origin::Proxy`] | an HTTP proxy that forwards requests for every host to the server itself |
 //!
 //! Every origin has the same content: service discovery, the provider and module registry
 //! protocols, a network mirror, a login service, an OCI registry, `git http-backend`, and files.
@@ -19,8 +18,8 @@
 //! request ──> listeners ──> answer ─────────────────┴─> faults ──> body ──> response
 //! ```
 //!
-//! The crate depends on no other crate of the workspace, so that a mistake of the product cannot be
-//! repeated here. It is for tests only: it panics if a test describes something impossible.
+//! The crate depends on no other crate of the workspace, so that a mistake in the product is not
+//! repeated here. It is for tests only: it panics if a test's description is invalid.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

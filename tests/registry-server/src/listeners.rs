@@ -59,7 +59,7 @@ impl ServerAddresses {
         self.0[origin as usize].port()
     }
 
-    /// Returns the URL of an origin, without a slash at the end.
+    /// Returns the URL of an origin, without a trailing slash.
     pub fn url(&self, origin: Origin) -> String {
         let port = self.port(origin);
         if origin.has_tls() {

@@ -1,5 +1,5 @@
-//! The login service `login.v1`: an identity provider that asks nobody and redirects at once. It
-//! checks the proof key of the code exchange.
+//! The login service `login.v1`: an identity provider that redirects immediately, without user
+//! interaction. It verifies the proof key of the code exchange (PKCE).
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

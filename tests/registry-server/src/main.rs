@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `GET /-/requests` returns the recorded requests, and `GET /-/forget-requests` removes them.
-//! `POST /-/add-fault` adds a fault rule, and `GET /-/remove-faults` removes all.
+//! `POST /-/add-fault` adds a fault rule, and `GET /-/remove-faults` removes all rules.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a program of tests, which ends on a mistake")]
 

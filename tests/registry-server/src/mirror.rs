@@ -5,12 +5,12 @@ use serde_json::{Map, json};
 use crate::answer::Answer;
 use crate::site::Site;
 
-/// Returns whether a path names a document, and not a package.
+/// Returns whether a path refers to a document, not to a package.
 pub(crate) fn is_document(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension == "json")
 }
 
-/// Answers with a document: `HOST/NAMESPACE/TYPE/index.json`, or `VERSION.json`.
+/// Responds with a document: `HOST/NAMESPACE/TYPE/index.json`, or `VERSION.json`.
 pub(crate) fn answer(site: &Site, path: &str) -> Answer {
     let parts: Vec<&str> = path.split('/').collect();
     let [_, namespace, kind, name] = parts[..] else { return Answer::not_found() };
@@ -41,7 +41,7 @@ pub(crate) fn answer(site: &Site, path: &str) -> Answer {
     Answer::json(&json!({ "archives": archives }))
 }
 
-/// Answers with a package: `HOST/NAMESPACE/TYPE/FILE`.
+/// Responds with a package: `HOST/NAMESPACE/TYPE/FILE`.
 pub(crate) fn package(site: &Site, path: &str) -> Answer {
     let parts: Vec<&str> = path.split('/').collect();
     let [_, namespace, kind, name] = parts[..] else { return Answer::not_found() };

@@ -37,7 +37,7 @@ pub(crate) fn answer(site: &Site, request: &Incoming, path: &str) -> Answer {
     }
 }
 
-/// Answers with an archive: `NAMESPACE/NAME/SYSTEM/VERSION.tar.gz`.
+/// Responds with an archive: `NAMESPACE/NAME/SYSTEM/VERSION.tar.gz`.
 pub(crate) fn archive(site: &Site, path: &str) -> Answer {
     let blob = site.module_archives.get(path);
     blob.map_or_else(Answer::not_found, |blob| Answer::blob(blob, "application/gzip"))

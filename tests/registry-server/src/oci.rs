@@ -62,7 +62,7 @@ pub(crate) fn answer(shared: &Shared, site: &Site, request: &Incoming) -> Answer
     }
 }
 
-/// The resource that a path names.
+/// The resource that a path refers to.
 enum Target<'a> {
     Tags(&'a str),
     Manifest(&'a str, &'a str),
@@ -95,7 +95,7 @@ fn problem(status: u16, code: &str) -> Answer {
     Answer { status, ..Answer::json(&document) }
 }
 
-/// Returns the challenge for a request without a valid token, if a token is needed.
+/// Returns the challenge for a request without a valid token, if a token is required.
 fn challenge(shared: &Shared, site: &Site, request: &Incoming, path: &str) -> Option<Answer> {
     if site.description.password.is_none() && !site.description.oci_requires_token {
         return None;
@@ -200,7 +200,7 @@ fn blob(
     Answer::blob(blob, "application/octet-stream").header("Docker-Content-Digest", digest)
 }
 
-/// Answers as a storage service with signed addresses, which rejects other credentials.
+/// Responds like a storage service with signed URLs, which rejects other credentials.
 fn storage(shared: &Shared, request: &Incoming, path: &str) -> Answer {
     if request.headers.contains_key("authorization") {
         return Answer::new(400, "only one authentication mechanism is allowed");
@@ -249,7 +249,7 @@ fn upload(store: &mut OciStore, request: &Incoming, name: &str, id: &str) -> Ans
     }
 }
 
-/// Stores a blob; returns the answer if it does not have the digest that the client stated.
+/// Stores a blob. Returns an error response if the blob does not have the digest in the request.
 fn put_blob(store: &mut OciStore, name: &str, wanted: &str, content: &[u8]) -> Option<Answer> {
     let blob = Blob::new(content.to_vec());
     if digest(&blob) != wanted {

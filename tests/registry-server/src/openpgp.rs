@@ -1,4 +1,4 @@
-//! Signs SHA256SUMS with keys that GnuPG generated, which are in `keys/`.
+//! Signs SHA256SUMS with the keys in `keys/`, which GnuPG generated.
 //!
 //! Signatures have fixed times, so that RSA signatures are the same in every run.
 
@@ -11,14 +11,14 @@ use crate::description::SignatureKind;
 
 /// 2025-02-01.
 const SIGNED: u32 = 1_738_368_000;
-/// 2024-03-01, when the expired key was valid.
+/// 2024-03-01, a time at which the expired key was valid.
 const SIGNED_BEFORE_EXPIRY: u32 = 1_709_251_200;
 const THIRTY_DAYS: u32 = 30 * 24 * 3600;
 
 const RSA: u8 = 1;
 const EDDSA: u8 = 22;
 
-/// A key of `keys/`.
+/// A key in `keys/`.
 pub(crate) struct Key {
     fingerprint: &'static str,
     /// The public key with armor, as GnuPG exported it.
@@ -98,11 +98,11 @@ fn integer(bytes: &[u8]) -> Vec<u8> {
     [&u16::try_from(bits).unwrap().to_be_bytes()[..], bytes].concat()
 }
 
-/// What a registry offers besides SHA256SUMS.
+/// The signature and the keys that a registry returns with SHA256SUMS.
 pub(crate) struct Signed {
     /// `None` if the file is missing.
     pub(crate) signature: Option<Vec<u8>>,
-    /// The identifiers and the texts of the keys that the registry states.
+    /// The identifiers and the texts of the keys that the registry returns.
     pub(crate) keys: Vec<(String, String)>,
     /// The trust signature of the keys.
     pub(crate) trust: &'static str,

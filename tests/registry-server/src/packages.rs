@@ -1,4 +1,4 @@
-//! Builds the packages of releases. The bytes of a package depend on its description only.
+//! Builds the packages of releases. The bytes of a package depend only on its description.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read as _, Seek as _, Write as _};
@@ -12,7 +12,7 @@ use crate::hostile;
 use crate::zip_archive::{ZipEntry, ZipWriter, zip};
 
 const CHUNK: usize = 1 << 20;
-/// Larger contents remain on disk.
+/// The maximum size of content in memory. Larger content remains on disk.
 const MAX_IN_MEMORY: u64 = 1 << 22;
 
 /// Bytes that the server sends, with their digest.
@@ -102,7 +102,7 @@ pub(crate) fn native(
     }
 }
 
-/// Returns the zip file that contains a component as an executable is contained.
+/// Returns a zip file that contains a component in place of the executable.
 pub(crate) fn component_zip(provider: &str, version: &str, component: &[u8]) -> Blob {
     let name = format!("terraform-provider-{provider}_v{version}.wasm");
     Blob::new(zip(&[ZipEntry::new(&name, component, 0o644)]))

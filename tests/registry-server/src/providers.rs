@@ -93,7 +93,7 @@ fn keys(release: &Release) -> Vec<serde_json::Value> {
     .collect()
 }
 
-/// Answers with a file of a release: `NAMESPACE/TYPE/VERSION/NAME`.
+/// Responds with a file of a release: `NAMESPACE/TYPE/VERSION/NAME`.
 pub(crate) fn file(site: &Site, path: &str) -> Answer {
     let found = path.rsplit_once('/').and_then(|(directory, name)| {
         let (address, version) = directory.rsplit_once('/')?;

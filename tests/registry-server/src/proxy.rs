@@ -1,5 +1,5 @@
-//! An HTTP proxy that leads every request to the server itself, whatever host it names. So tests
-//! can use any host name, although no name is resolved.
+//! An HTTP proxy that forwards every request to the server itself, regardless of the requested
+//! host. Therefore, tests can use any host name without name resolution.
 
 use std::convert::Infallible;
 use std::sync::Arc;

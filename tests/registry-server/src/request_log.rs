@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::listeners::Origin;
 
-/// A request and the status of its answer.
+/// A request and the status of its response.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordedRequest {
     pub origin: Origin,

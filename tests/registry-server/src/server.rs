@@ -1,4 +1,4 @@
-//! A running server, and what a test changes and reads while it runs.
+//! A running server, and the operations that a test performs on it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::packages::Blob;
 use crate::request_log::{RecordedRequest, RequestLog};
 use crate::site::Site;
 
-/// What all connections share.
+/// The state that all connections share.
 pub(crate) struct Shared {
     pub(crate) addresses: ServerAddresses,
     pub(crate) log: RequestLog,
@@ -38,7 +38,7 @@ impl Shared {
         Arc::clone(&self.site.read().unwrap())
     }
 
-    /// Answers a request and records it.
+    /// Responds to a request and records it.
     pub(crate) async fn respond(&self, request: Incoming) -> Result<Response<ServedBody>, Cut> {
         if let Some(answer) = self.control(&request) {
             return Ok(response(answer, Delivery::default(), &request.headers));
@@ -67,7 +67,7 @@ impl Shared {
         }
     }
 
-    /// Answers requests of other processes about the server itself, which are not recorded.
+    /// Responds to other processes' requests about the server itself. These requests are not recorded.
     fn control(&self, request: &Incoming) -> Option<Answer> {
         match request.path.as_str() {
             "/-/requests" => Some(Answer::json(&serde_json::to_value(self.log.all()).unwrap())),
@@ -158,7 +158,7 @@ impl RegistryServer {
         })
     }
 
-    /// Replaces the content. The recorded requests and the OCI registry's uploads are kept.
+    /// Replaces the content. The recorded requests and the OCI registry's uploads are preserved.
     pub fn update(&self, description: ServerDescription) {
         self.shared.latency_ms.store(description.latency_ms, Ordering::Relaxed);
         self.shared.faults.set(description.faults.clone());
@@ -167,7 +167,7 @@ impl RegistryServer {
         *self.shared.site.write().unwrap() = Arc::new(site);
     }
 
-    /// Returns the description, for a change of a part of it.
+    /// Returns the description, so that a test can change a part of it.
     pub fn description(&self) -> ServerDescription {
         self.shared.site().description.clone()
     }
@@ -184,12 +184,12 @@ impl RegistryServer {
         &self.shared.addresses
     }
 
-    /// Returns the URL of an origin, without a slash at the end.
+    /// Returns the URL of an origin, without a trailing slash.
     pub fn url(&self, origin: Origin) -> String {
         self.shared.addresses.url(origin)
     }
 
-    /// Replaces the names of addresses in a text, as in a description.
+    /// Replaces the placeholders for addresses in a text, as in a description.
     pub fn with_addresses(&self, text: &str) -> String {
         replace_addresses(text, &self.shared.addresses)
     }
@@ -204,12 +204,12 @@ impl RegistryServer {
         self.directory.path().join("authority.pem")
     }
 
-    /// Returns all requests since the start, or since they were taken.
+    /// Returns all requests since the start, or since the requests were last taken.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.log.all()
     }
 
-    /// Returns and forgets the requests.
+    /// Returns the requests and clears the list.
     pub fn take_requests(&self) -> Vec<RecordedRequest> {
         self.shared.log.take()
     }

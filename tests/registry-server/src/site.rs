@@ -45,7 +45,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Builds all packages. Large ones are written to `directory`.
+    /// Builds all packages. Large packages are written to `directory`.
     pub(crate) fn new(description: ServerDescription, directory: &Path) -> Self {
         let releases = description
             .providers
@@ -115,7 +115,7 @@ fn release(provider: &RegistryProvider, version: &ProviderRelease, directory: &P
     files.insert(format!("{stem}_manifest.json"), Blob::new(manifest.to_string()));
 
     let mut sums = String::new();
-    // A signature of the checksums cannot be listed in them.
+    // The checksum file cannot list its own signature.
     let listed = files.iter().filter(|(name, _)| !name.ends_with(".sigstore.json"));
     for (name, blob) in listed {
         let _ = writeln!(sums, "{}  {name}", blob.sha256);

@@ -1,6 +1,6 @@
-//! Writes zip files, including invalid ones: names, modes and sizes are written as they are given.
+//! Writes zip files, including invalid ones: names, modes and sizes are written without checks.
 //!
-//! The bytes depend on nothing but the entries, so the hashes of packages are the same in every run.
+//! The bytes depend only on the entries, so the hashes of packages are the same in every run.
 
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
@@ -19,9 +19,10 @@ pub struct ZipEntry {
     /// The type and permissions of the file, as in Unix.
     pub mode: u32,
     pub is_compressed: bool,
-    /// The size that the headers state; `None` for the real one.
+    /// The size in the headers; `None` for the real size.
     pub stated_size: Option<u32>,
-    /// The number of the entry whose data the central directory names instead of this entry's.
+    /// The number of another entry. The central directory refers to its data instead of this
+    /// entry's data.
     pub data_of: Option<usize>,
     pub is_encrypted: bool,
 }

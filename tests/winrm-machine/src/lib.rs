@@ -1,5 +1,5 @@
-//! A machine that implements WinRM for tests: shells, commands, output in chunks, and faults, with
-//! basic authentication or NTLM, over TCP or TLS. `commands` implements the commands.
+//! A fake WinRM server for tests: shells, commands, chunked output and faults, with basic
+//! authentication or NTLM, over TCP or TLS. `commands` implements the commands.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

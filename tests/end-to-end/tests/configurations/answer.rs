@@ -8,8 +8,8 @@ use serde_json::Value;
 pub const NOWHERE: &str = "nowhere";
 
 /// Pairs of summaries. If the first summary is reported for a line, Terraform may report the second
-/// one as a consequence, and only the first is compared. The same applies to diagnostics without a
-/// file.
+/// summary as a consequence, and only the first summary is compared. The same applies to
+/// diagnostics without a file.
 const ECHOES: [(&str, &str); 9] = [
     ("Variables not allowed", "Unsuitable value type"),
     ("Function calls not allowed", "Unsuitable value type"),

@@ -29,7 +29,7 @@ use crate::answer::{Answer, NOWHERE};
 pub struct Case {
     /// The file's name without extension.
     pub name: String,
-    /// The paths and texts of the files.
+    /// The paths and contents of the files.
     pub files: Vec<(String, String)>,
     /// Mock providers.
     pub providers: Vec<Step>,

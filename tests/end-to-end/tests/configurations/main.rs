@@ -41,7 +41,7 @@ fn invalid_configurations_match_terraform() {
 /// These handwritten cases use features of later language versions, which the recorded version of
 /// Terraform does not support.
 #[test]
-fn configurations_of_later_versions_have_expected_diagnostics() {
+fn configurations_for_later_terraform_versions_have_expected_diagnostics() {
     let failures: Vec<String> = problems(&cases("later"), |case| check(case, Detail::Lines))
         .into_iter()
         .map(|(_, problem)| problem)

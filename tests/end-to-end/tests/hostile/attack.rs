@@ -9,7 +9,7 @@ use crate::bounded;
 #[derive(Debug)]
 pub enum Verdict {
     Held,
-    /// The goal that the attacker reached.
+    /// The goal that the attacker achieved.
     Escaped(String),
     /// The cost of the attack for the host. The attack succeeded if its cost exceeds the maximum.
     Cost(Cost),

@@ -131,7 +131,7 @@ fn packages(table: &mut Table) {
     }
 }
 
-/// Returns local values, each of which doubles the previous one.
+/// Returns local values, each of which doubles the previous value.
 fn doubling(first: &str, next: &str, count: usize) -> String {
     let mut text = format!("locals {{\n  l0 = {first}\n");
     for index in 1..=count {

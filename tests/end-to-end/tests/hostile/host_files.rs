@@ -74,8 +74,7 @@ fn links(table: &mut Table) {
     }
 }
 
-/// Two symbolic links for which the results must not differ, although the target of only one of
-/// them exists.
+/// Two symbolic links that must have the same result, although the target of only one of them exists.
 fn oracles(table: &mut Table) {
     for (name, expression) in [
         ("listing", "join(\",\", fileset(\".\", \"probe*\"))"),

@@ -501,7 +501,7 @@ fn host_writes(table: &mut Table) {
         let run = lab.run("output -no-color")?;
         escaped_if(run.says(SECRET), "the state of another project is shown")
     });
-    // A later command of the operator writes through a symbolic link that a plugin created.
+    // A command that the operator runs later writes through a symbolic link that a plugin created.
     for (name, planted, command) in [
         ("state-is-written-outside", "terraform.tfstate", "apply -auto-approve -input=false"),
         ("backup-is-written-outside", "terraform.tfstate.backup", "apply -auto-approve -input=false"),

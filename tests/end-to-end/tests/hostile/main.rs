@@ -1,5 +1,5 @@
 //! Attacks on the binary with hostile components, configurations and files. An attack succeeds if
-//! the attacker reaches its goal.
+//! the attacker achieves its goal.
 //!
 //! `before.txt` records the result of each attack on a version without a defense, to show that the
 //! attack can succeed. `open.txt` lists the attacks that still succeed, with the reasons. An attack
@@ -7,8 +7,9 @@
 //!
 //! `cargo xtask hostile` runs every attack and prints the numbers of attacks by family. Otherwise,
 //! only a sample of the attacks runs; `WARDIAN_HOSTILE_SEED` selects the sample.
-//! `WARDIAN_HOSTILE_ONLY` selects attacks by a part of their names. `WARDIAN_HOSTILE_BEFORE`
-//! rewrites `before.txt`. With `WARDIAN_HOSTILE_REPORT`, results are only printed.
+//! `WARDIAN_HOSTILE_ONLY` selects the attacks whose names contain its value.
+//! `WARDIAN_HOSTILE_BEFORE` rewrites `before.txt`. With `WARDIAN_HOSTILE_REPORT`, results are only
+//! printed.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test ends there")]
@@ -44,7 +45,7 @@ use attack::{Attack, Outcome, Verdict};
 
 /// The minimum number of attacks that must have succeeded in `before.txt`.
 const MIN_ATTACKS: usize = 120;
-/// The sample contains one of this number of attacks.
+/// The sample contains one attack out of this number.
 const SAMPLE: u64 = 4;
 
 fn table() -> Vec<Attack> {
@@ -64,8 +65,8 @@ fn table() -> Vec<Attack> {
     .collect()
 }
 
-/// Returns the attacks to run: those with a text in their names, or all, or a sample of the cheap
-/// ones.
+/// Returns the attacks to run: the attacks whose names contain a text, or all attacks, or a sample
+/// of the cheap attacks.
 fn selected() -> Vec<Attack> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let attacks = table().into_iter();
@@ -100,7 +101,7 @@ fn listed(name: &str) -> BTreeMap<String, String> {
     lines.filter_map(|line| line.split_once(": ")).map(|(name, rest)| (name.into(), rest.into())).collect()
 }
 
-/// Runs light attacks on all processors, and then each heavy attack alone.
+/// Runs lightweight attacks on all processors, and then each expensive attack alone.
 fn carry_out(attacks: &[Attack]) -> Vec<(&Attack, Outcome)> {
     let outcomes = Mutex::new(Vec::new());
     let one = |attack| {
@@ -181,7 +182,7 @@ fn every_attack_fails() {
 
 /// Checks that every attack is recorded, and that enough attacks succeeded without a defense.
 #[test]
-fn attacks_are_recorded() {
+fn every_attack_has_a_recorded_result() {
     let before = listed("before.txt");
     let names: BTreeSet<String> = table().iter().map(Attack::full_name).collect();
     let recorded: BTreeSet<String> = before.keys().cloned().collect();

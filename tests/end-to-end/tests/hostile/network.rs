@@ -1,5 +1,5 @@
-//! Attacks with names and addresses that lead to destinations that policy does not allow, and with
-//! requests that differ from the checked requests.
+//! Attacks with names and addresses of destinations that policy does not allow, and with requests
+//! that differ from the checked requests.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, UdpSocket};
@@ -175,7 +175,7 @@ fn name_server() -> Result<Option<String>, String> {
     Ok(Some(address))
 }
 
-/// Returns 127.0.0.1 for all names below `corp.example`, and no name otherwise.
+/// Returns 127.0.0.1 for all names below `corp.example`, and no address for other names.
 fn answer(query: &[u8]) -> Vec<u8> {
     let (mut position, mut name) = (12, String::new());
     while let Some(length) = query.get(position).copied().filter(|length| *length > 0) {

@@ -1,8 +1,8 @@
-//! Random components: reading any component, whatever it contains, stays within the same limits of
-//! memory and time, and does not crash the host.
+//! Random components: reading a component with any content does not exceed the limits on memory and
+//! time, and does not crash the host.
 //!
 //! The regular tests try a few components; `cargo xtask hostile --components-for MINUTES` tries
-//! others, with a new seed, until the time has passed.
+//! other components, with a new seed, until the time has passed.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
 //! Attacks on states, plans and their secrets: plugins that read them, and untrusted configurations
-//! that show them under `-untrusted`.
+//! that reveal them under `-untrusted`.
 
 use crate::attack::{Outcome, Table, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, OTHER, SECRET, grant, grant_access};
@@ -274,8 +274,7 @@ fn with_password() -> Result<(Lab, String), String> {
 
 const PASSWORD: &str = "resource \"random_password\" \"p\" {\n  length = 24\n  special = false\n}\nresource \"terraform_data\" \"t\" {\n  input = random_password.p.result\n}\noutput \"o\" {\n  value = random_password.p.result\n  sensitive = true\n}\n";
 
-/// Returns whether a text contains the password, possibly with separators, backwards or in
-/// hexadecimal.
+/// Returns whether text contains the password, possibly with separators, reversed or in hexadecimal.
 fn shows(text: &str, password: &str) -> bool {
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
     let backwards: String = password.chars().rev().collect();
@@ -289,7 +288,7 @@ fn shows(text: &str, password: &str) -> bool {
 
 const STRANGER: &str = "terraform {\n  required_providers {\n    random = {\n      source = \"hashicorp/random\"\n    }\n    hostile = {\n      source = \"example.com/test/hostile\"\n    }\n  }\n}\n";
 
-/// Untrusted configurations that show values of the state under `-untrusted`.
+/// Untrusted configurations that reveal values from the state under `-untrusted`.
 fn values(table: &mut Table) {
     for (name, configuration) in [
         ("output-nonsensitive", "output \"x1\" {\n  value = nonsensitive(random_password.p.result)\n}\n"),
@@ -575,12 +574,13 @@ fn oracles(table: &mut Table) {
                 lab.run("init -input=false")?;
                 let run = lab.run("plan -untrusted -input=false")?;
                 ensure(!run.says("Module not installed"), || run.text())?;
-                // Both letters are removed from both results, because a name can be one of them.
+                // Both guesses are removed from both results, because a result contains the guessed
+                // letter.
                 let without = |text: String, letter: &char| {
                     text.replace(&format!("\"{letter}\""), "").replace(&format!("^{letter}"), "")
                 };
                 let text = [first, wrong].iter().fold(run.text(), without);
-                // Operations that run at the same time report their progress in any order.
+                // Concurrent operations report their progress in any order.
                 let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
                 lines.sort_unstable();
                 results.push(lines);
@@ -599,7 +599,7 @@ fn oracles(table: &mut Table) {
     }
 }
 
-/// Returns the SHA-256 hash of a character, as the configuration language calculates it.
+/// Returns the SHA-256 hash of a character, as the configuration language computes it.
 fn sha256_of(letter: char) -> String {
     let lab = Lab::new().ok();
     lab.map(|lab| {

@@ -208,7 +208,7 @@ fn archive(others: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {
     Ok(archive.finish().map_err(text)?.into_inner())
 }
 
-/// Declarations that show one name and mean another.
+/// Declarations that display one name but contain a different name.
 fn declarations(table: &mut Table) {
     for (name, host) in [
         ("cyrillic-letter", "\u{430}pi.example.com"),

@@ -1,5 +1,5 @@
 //! Attacks on files that a later command trusts or runs. A plugin with write access to the
-//! configuration's directory writes them when `plan` reads its data source.
+//! configuration's directory writes these files when `plan` reads the plugin's data source.
 
 use crate::attack::{Table, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, OTHER, grant, quoted};

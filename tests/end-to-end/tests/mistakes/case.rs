@@ -11,7 +11,7 @@ use crate::facts::Facts;
 
 pub const POINTS: [&str; 3] = ["position", "reason", "remedy"];
 
-/// A mistake, and what the output of its last command must contain. The format of its file:
+/// A mistake, and the expected content of its last command's output. The format of its file:
 ///
 /// ```text
 /// typo in the name of a variable

@@ -1,4 +1,4 @@
-//! Facts about the output of a command: positions, marked texts, phrases and size.
+//! Facts about the output of a command: positions, marked text, phrases and size.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -123,7 +123,7 @@ fn in_order(summary: &str) -> String {
     format!("Cycle: {}", nodes.join(", "))
 }
 
-/// Removes escape sequences, and replaces those of underlined text with [`UNDERLINE`].
+/// Removes escape sequences, and replaces the escape sequences of underlined text with [`UNDERLINE`].
 fn without_escapes(text: &str) -> String {
     let mut plain = String::new();
     let mut is_underlined = false;
@@ -154,8 +154,8 @@ fn unframed(line: &str) -> &str {
     line.strip_prefix('│').map_or(line, |line| line.strip_prefix(' ').unwrap_or(line))
 }
 
-/// Returns the text that is marked in the source line of this number, by underlining or by a row of
-/// marks below it.
+/// Returns the text that is marked in the source line with this number, either underlined or with a
+/// row of marks below it.
 fn marked(number: &str, lines: &[&str]) -> String {
     let source = lines.iter().take(4).position(|line| {
         SOURCE.captures(&line.replace(UNDERLINE, "")).is_some_and(|found| &found[1] == number)
@@ -173,7 +173,7 @@ fn marked(number: &str, lines: &[&str]) -> String {
 }
 
 #[test]
-fn marks_are_read_in_both_forms() {
+fn marked_text_is_read_in_both_forms() {
     let rows = "╷\n│ Error: Wrong\n│ \n│   on a b.tf line 12, in x:\n│   12: one two\n│           ───\n│ \n│ Because\n│ of it.\n╵\n";
     let facts = Facts::from_output(rows);
     assert_eq!(facts.record(&[]), "at a b.tf:12 two\nsummary Wrong\n");
@@ -184,7 +184,7 @@ fn marks_are_read_in_both_forms() {
 }
 
 #[test]
-fn facts_meet_only_matching_expectations() {
+fn expectations_are_met_only_by_matching_output() {
     let facts = Facts::from_output(
         "╷\n│ Error: Wrong\n│\n│   on a.tf line 3:\n│    3: one two\n│           ───\n│\n│ Because\n│ of it.\n╵\n",
     );

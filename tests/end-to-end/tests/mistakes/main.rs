@@ -1,14 +1,15 @@
-//! Mistakes that users make, and how helpful the messages are.
+//! Scores the error messages for mistakes that users make.
 //!
-//! A mistake is a file `data/GROUP/NAME.txt` (see [`case`] for its format): the files, the commands,
-//! and what the output of the last command must contain. Every mistake scores at most three points:
+//! A mistake is a file `data/GROUP/NAME.txt` (see [`case`] for its format): the files, the
+//! commands, and the expected content of the last command's output. Every mistake scores at most
+//! three points:
 //!
-//! - position: the message points at the file and line and marks the wrong text, or names the wrong
-//!   argument, variable or file;
+//! - position: the message points at the file and line and marks the incorrect text, or contains
+//!   the name of the incorrect argument, variable or file;
 //! - reason: the message gives the cause;
 //! - remedy: the message explains what to do.
 //!
-//! Terraform's output is judged by the same rules, with its own phrases if it uses other words.
+//! Terraform's output is scored by the same rules, with separate phrases if its wording differs.
 //! Only its positions, the summaries of its diagnostics and the phrases that match are recorded.
 //! `table.md` contains the scores. The test fails if Wardian misses a point that the case does not
 //! list as open, if an open point is met, or if Terraform scores more and no point is open.

@@ -151,7 +151,8 @@ fn files(before: &Folder, after: &Folder, names: &mut Names) -> String {
     text
 }
 
-/// Returns whether two texts are the same state, even if it was written again.
+/// Returns whether two texts represent the same state, ignoring differences that occur when a state
+/// is written again.
 fn is_same_snapshot(earlier: &str, later: &str) -> bool {
     let snapshot = |text: &str| {
         let state: Value = serde_json::from_str(text).ok()?;

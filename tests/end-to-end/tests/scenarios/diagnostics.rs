@@ -16,7 +16,7 @@ pub fn plain(text: &str) -> String {
 }
 
 /// Returns lines such as `error main.tf:3 Invalid count argument`, sorted because independent
-/// objects fail in any order.
+/// objects can fail in any order.
 pub fn lines(text: &str) -> Vec<String> {
     let mut found: Vec<(String, String, String)> = Vec::new();
     let mut is_open = false;

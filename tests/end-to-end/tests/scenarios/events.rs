@@ -7,7 +7,7 @@ use wardian_end_to_end::CommandLine;
 
 use crate::scenario::IN_ORDER;
 
-/// Returns the events in the form for comparison, or [`None`] if the text is not such a stream.
+/// Returns the events in a form that can be compared, or [`None`] if the text is not such a stream.
 pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
     let mut events = Vec::new();
     for line in text.lines() {

@@ -19,7 +19,7 @@ pub enum Fate {
 }
 
 impl Folder {
-    /// Reads all files except those of the home directory and installed files.
+    /// Reads all files except the files of the home directory and installed files.
     pub fn read(project: &Project) -> Self {
         let mut files = BTreeMap::new();
         below(&project.path(""), "", &mut files);
@@ -30,7 +30,7 @@ impl Folder {
         self.0.get(path).map(String::as_str)
     }
 
-    /// Returns the changes from this snapshot to a later one.
+    /// Returns the changes from this snapshot to a later snapshot.
     pub fn changes<'a>(&'a self, after: &'a Self) -> Vec<(&'a str, Fate)> {
         let paths: BTreeSet<&str> = self.0.keys().chain(after.0.keys()).map(String::as_str).collect();
         paths

@@ -5,8 +5,8 @@
 //! in `open.txt`, each with the reason; a listed scenario that matches also fails the test, so that
 //! the list remains correct.
 //!
-//! `WARDIAN_RECORD=1 cargo test --test scenarios` runs the `terraform` on PATH again and
-//! rewrites the answers, except for handwritten ones, which Terraform cannot produce.
+//! `WARDIAN_RECORD=1 cargo test --test scenarios` runs the `terraform` on PATH again and rewrites
+//! the answers, except for handwritten answers, which Terraform cannot produce.
 //! `WARDIAN_SCENARIOS=moved/` selects the scenarios whose names contain `moved/`, and also shows
 //! known differences.
 

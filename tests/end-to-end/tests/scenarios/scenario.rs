@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use wardian_end_to_end::{CommandLine, Step, sections};
 
-/// The option of a command whose order of steps is compared, because the command performs no steps
-/// concurrently.
+/// The option that makes a command perform no steps concurrently. The order of such a command's
+/// steps is compared.
 pub const IN_ORDER: &str = "in order";
 
 /// Steps in one directory. The file format:

@@ -111,7 +111,7 @@ fn package(name: &str, content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn plugin_inspect_reads_the_content_of_packages() {
+fn plugin_inspect_reads_package_contents() {
     let project = Project::new(&[]);
     let component = [HEADER.to_vec(), declaring(line(&[NETWORK]).as_bytes())].concat();
     project.write("x.wasm", &component);

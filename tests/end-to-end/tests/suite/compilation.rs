@@ -56,7 +56,7 @@ fn compiled_code_is_written_to_the_output() {
 }
 
 #[test]
-fn compiler_ends_with_its_host() {
+fn compiler_exits_when_its_host_exits() {
     let mut child = compiler(60_000, 1 << 30);
     // This component takes a while to compile.
     send(&mut child, &wasm::locals_in_each_loop(200, 10, 1_000));
@@ -90,7 +90,7 @@ fn compilation_ends_at_its_memory_limit() {
 }
 
 #[test]
-fn component_that_expands_is_refused_by_each_command() {
+fn component_with_too_many_functions_is_rejected_by_each_command() {
     let project = project(&wasm::empty_functions(150_000));
     for line in [
         "init",

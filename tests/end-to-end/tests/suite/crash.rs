@@ -19,7 +19,7 @@ fn report(project: &Project, seen: &Seen) -> String {
 }
 
 #[test]
-fn panic_of_a_command_is_described_in_a_file() {
+fn command_panic_is_described_in_a_file() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let seen = project.run("crash -text=S3CRET").ended_with(11);
     let report = report(&project, &seen);
@@ -36,7 +36,7 @@ fn panic_of_a_command_is_described_in_a_file() {
 }
 
 #[test]
-fn panic_of_a_task_is_described_after_the_command() {
+fn task_panic_is_described_after_the_command() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let seen = project.run("crash -place=task").ended_with(11);
     assert!(report(&project, &seen).contains("requested by the command crash"));

@@ -18,7 +18,7 @@ provider "registry.terraform.io/hashicorp/null" {
 "#;
 
 #[test]
-fn init_accepts_lock_file_of_terraform() {
+fn init_accepts_terraform_lock_file() {
     let project = Project::new(&[("main.tf", NULL), (".terraform.lock.hcl", TERRAFORMS_LOCK)]);
     assert_seen!("init_with_terraforms_lock", project.run("init").success());
     let lock = project.read(".terraform.lock.hcl");

@@ -1,4 +1,4 @@
-//! `login` and `logout`: what is stored, and with which permissions.
+//! `login` and `logout`: the stored files and their permissions.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -33,7 +33,7 @@ fn installation() -> Option<Installation> {
 fn variables(installation: &Installation) -> [(String, String); 2] {
     let path = std::env::var("PATH").unwrap_or_default();
     let bin = installation.project.path("home/bin");
-    // Without a CLI configuration file, the file of tokens is read.
+    // Without a CLI configuration file, the credentials file is read.
     [
         ("TF_CLI_CONFIG_FILE".to_owned(), String::new()),
         ("PATH".to_owned(), format!("{}:{path}", bin.display())),

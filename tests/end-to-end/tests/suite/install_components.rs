@@ -1,5 +1,5 @@
-//! Components from registries, mirrors and OCI registries: which package is selected, and what the
-//! lock file contains.
+//! Components from registries, mirrors and OCI registries: the selected package, and the content of
+//! the lock file.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -62,7 +62,7 @@ fn signed_hashes(installation: &Installation) -> Vec<String> {
 }
 
 #[test]
-fn component_of_a_release_is_used_instead_of_the_native_package() {
+fn release_component_is_used_instead_of_the_native_package() {
     for channel in [ComponentChannel::Platform, ComponentChannel::Sums, ComponentChannel::SumsZip] {
         let Some(content) = content(channel, true) else { return };
         let installation = Installation::new(content, &[("main.tf", &configuration())]);
@@ -71,7 +71,7 @@ fn component_of_a_release_is_used_instead_of_the_native_package() {
         let requests = installation.requests();
         let native = format!("_{}.zip", platform());
         assert!(!requests.iter().any(|line| line.contains(&native)), "{channel:?}: {requests:#?}");
-        // The entry is what Terraform writes without a package for this platform.
+        // The entry equals the one that Terraform writes if there is no package for this platform.
         let lock = installation.project.read(".terraform.lock.hcl");
         assert_eq!(hashes(&lock), signed_hashes(&installation), "{channel:?}: {lock}");
         let applied = installation.run("apply -auto-approve").success();
@@ -91,7 +91,7 @@ fn release_with_only_a_component_is_installed() {
 }
 
 #[test]
-fn lock_file_of_terraform_pins_the_component() {
+fn terraform_lock_file_pins_the_component() {
     for channel in [ComponentChannel::Platform, ComponentChannel::Sums] {
         let Some(content) = content(channel, true) else { return };
         let installation = Installation::new(content, &[("main.tf", &configuration())]);
@@ -106,7 +106,7 @@ fn lock_file_of_terraform_pins_the_component() {
         assert_eq!(installation.project.read(".terraform.lock.hcl"), lock, "{channel:?}");
         installation.run("apply -auto-approve").success();
 
-        // And Terraform accepts the lock file that Wardian writes.
+        // Terraform also accepts the lock file that Wardian writes.
         std::fs::remove_file(installation.project.path(".terraform.lock.hcl")).unwrap();
         std::fs::remove_dir_all(installation.project.path(".terraform")).unwrap();
         installation.run("init").success();
@@ -127,7 +127,7 @@ fn changed_component_does_not_match_the_lock_file() {
     description.providers[0].versions[0].component = Some(other);
     installation.server.update(description);
     std::fs::remove_dir_all(installation.project.path(".terraform")).unwrap();
-    // The cache of downloads also has the right component.
+    // The download cache also contains the correct component.
     std::fs::remove_dir_all(installation.cache.path()).unwrap();
     let refused = installation.run("init").ended_with(1);
     assert!(refused.errors.contains("acme/null"), "{}", refused.text());

@@ -1,9 +1,10 @@
-//! Faults of servers and hostile archives: what users see, and that nothing is half installed.
+//! Server faults and hostile archives: the messages that users see, and checks that nothing is
+//! partially installed.
 //!
-//! Each case is one `init` with a server that has one fault. The test writes what the user saw to
-//! `tests/installations/faults.md` with `WARDIAN_RECORD=1`, and compares it otherwise.
-//! `WARDIAN_FAULTS=package/` selects the cases whose names contain `package/`, and prints the
-//! output of each.
+//! Each case is one `init` with a server that has one fault. With `WARDIAN_RECORD=1`, the test
+//! writes the output to `tests/installations/faults.md`; otherwise, the test compares the output
+//! with this file. `WARDIAN_FAULTS=package/` selects the cases whose names contain `package/`, and
+//! prints the output of each.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -22,12 +23,16 @@ use wardian_registry_server::{Origin, RecordedRequest, ServerDescription};
 
 use crate::install_setup::{Installation, output_within};
 
-/// The time limit of a command. Several attempts wait for a server that does not answer.
+/// The time limit of a command. The limit allows for several attempts that wait for a server that
+/// does not respond.
 const LIMIT: Duration = Duration::from_mins(5);
 const MIN_CASES: usize = 100;
 /// The beginnings of what users can do, of which each message contains one.
-const REMEDIES: [&str; 14] = [
+const REMEDIES: [&str; 17] = [
     "ask the",
+    "log in",
+    "choose another",
+    "use one of",
     "run `wardian",
     "run the command",
     "check the",
@@ -43,7 +48,7 @@ const REMEDIES: [&str; 14] = [
     "remove the",
 ];
 
-/// What a user saw in one case.
+/// The output that a user saw in one case.
 struct SeenFault {
     code: Option<i32>,
     message: String,
@@ -51,7 +56,7 @@ struct SeenFault {
 }
 
 #[test]
-fn faults_of_servers_are_explained() {
+fn server_faults_are_explained() {
     let asked_for = std::env::var("WARDIAN_FAULTS").ok();
     let mut cases = every_case();
     assert!(cases.len() >= MIN_CASES, "there are only {} cases", cases.len());
@@ -145,7 +150,7 @@ fn problems(case: &FaultCase, installation: &Installation, output: &Output, mess
     problems
 }
 
-/// Returns whether another origin than the first one received credentials.
+/// Returns whether an origin other than the first received credentials.
 fn is_leak(request: &RecordedRequest) -> bool {
     matches!(request.origin, Origin::OtherPlain | Origin::OtherTls)
         && !request.header("authorization").is_empty()

@@ -28,7 +28,7 @@ fn project(content: ServerDescription) -> Installation {
     Installation::new(content, &[("main.tf", &requiring(&[("fake", "example.test/acme/fake", "1.0.0")]))])
 }
 
-/// Returns whether a path is that of a package, and not of a signature of one.
+/// Returns whether a path belongs to a package, and not to a package's signature.
 pub(crate) fn is_package(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension == "zip")
 }
@@ -87,7 +87,7 @@ fn parts(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn interrupted_download_ends_soon() {
+fn interrupted_download_ends_promptly() {
     let installation = project(padded(2_000_000));
     installation.server.add_fault(FaultRule::new(PACKAGE, Fault::StallAfter(1_000_000)));
     let mut child = start_download(&installation);
@@ -161,7 +161,7 @@ fn small_file_system_is_reported() {
 }
 
 #[test]
-fn concurrent_inits_in_one_directory_agree() {
+fn concurrent_inits_in_one_directory_install_the_same_files() {
     let installation = project(padded(1_000_000));
     let children: Vec<Child> = (0..4)
         .map(|_| {
@@ -208,14 +208,14 @@ fn concurrent_inits_share_one_plugin_cache() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The size of the package, in MB. The target is for 700 MB.
+/// The size of the package, in MB. The performance target is defined for 700 MB.
 const MEGABYTES: &str = "WARDIAN_INSTALL_MEGABYTES";
 /// The limit of the benchmark, which runs a release build, is 60 MB. The code of a test build is larger.
 const MAX_MEMORY_KILOBYTES: u64 = 75_000;
 
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_does_not_depend_on_size_of_package() {
+fn memory_use_does_not_depend_on_package_size() {
     let megabytes = std::env::var(MEGABYTES).ok().and_then(|text| text.parse().ok()).unwrap_or(100);
     let installation = project(padded(megabytes * 1_000_000));
     let mut command = installation.command("init");

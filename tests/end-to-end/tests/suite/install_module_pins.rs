@@ -25,8 +25,8 @@ fn git_project() -> Installation {
     installation
 }
 
-/// Removes everything that `init` made except for the lock files, as a fresh clone on another
-/// machine has it.
+/// Removes all files that `init` created, except for the lock files, as in a fresh clone on another
+/// machine.
 fn as_fresh_clone(installation: &Installation) {
     fs::remove_dir_all(installation.project.path(".terraform")).unwrap();
     fs::remove_dir_all(installation.cache.path()).unwrap();
@@ -68,7 +68,7 @@ fn moved_tag_stops_init_until_upgrade() {
 }
 
 #[test]
-fn changed_archive_of_registry_module_stops_init() {
+fn changed_registry_module_archive_stops_init() {
     let installation = Installation::new(
         usual_content(),
         &[(
@@ -122,7 +122,7 @@ fn changed_installed_module_stops_init() {
 }
 
 #[test]
-fn location_in_body_of_registry_is_used() {
+fn location_in_registry_response_body_is_used() {
     let mut content = usual_content();
     content.modules = vec![RegistryModule {
         address: "acme/net/aws".to_owned(),
@@ -168,7 +168,7 @@ fn oci_module_is_installed_and_pinned() {
 }
 
 #[test]
-fn git_programs_cannot_be_started_by_sources() {
+fn module_sources_cannot_run_programs_through_git() {
     for source in [
         "git::ext::sh -c touch% pwned",
         "git::--upload-pack=touch pwned",

@@ -1,5 +1,5 @@
-//! Publishers of signed releases: bundles next to a release, pins, requirements of policies, and
-//! consent. The bundles are made with a trust root of the test.
+//! Publishers of signed releases: bundles next to a release, pins, policy requirements, and
+//! consent. The bundles are verified with the test's own trust root.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -16,14 +16,14 @@ const ADDRESS: &str = "example.test/acme/signed";
 const LOCK: &str = ".wardian.lock.hcl";
 const FORK: &str = "https://github.com/evil/terraform-provider-dns";
 
-/// An installation with an instance of Sigstore, which the CLI configuration trusts.
+/// An installation with a Sigstore instance that the CLI configuration trusts.
 struct Signed {
     installation: Installation,
     sigstore: Sigstore,
 }
 
 impl Signed {
-    /// Starts a server with the versions of a provider, none of which is signed yet.
+    /// Starts a server with the versions of a provider, which are not signed yet.
     fn new(versions: &[&str]) -> Self {
         let mut content = usual_content();
         content.providers.push(provider("acme/signed", versions));
@@ -114,14 +114,14 @@ fn first_publisher_needs_consent_and_is_pinned() {
     installation.requests();
     installation.run("init").success();
     assert_eq!(installation.requests(), Vec::<String>::new());
-    // The next release of the same workflow, built from another tag.
+    // The next release from the same workflow, built from another tag.
     signed.require("1.1.0");
     installation.run("init -upgrade").success();
     assert_eq!(signed.lock(), pins);
 }
 
 #[test]
-fn changed_publisher_stops_until_it_is_accepted() {
+fn changed_publisher_stops_init_until_it_is_accepted() {
     let signed = Signed::pinned();
     signed.sign("1.1.0", &fork());
     let installation = &signed.installation;
@@ -140,7 +140,7 @@ fn changed_publisher_stops_until_it_is_accepted() {
 }
 
 #[test]
-fn unsigned_release_after_signed_ones_stops() {
+fn unsigned_release_after_signed_releases_stops_init() {
     let signed = Signed::pinned();
     let refused = signed.installation.run("init -upgrade").ended_with(4);
     assert!(refused.errors.contains("Signature is missing"), "{}", refused.text());
@@ -152,12 +152,12 @@ fn unsigned_release_after_signed_ones_stops() {
 }
 
 #[test]
-fn signature_of_another_artifact_is_invalid() {
+fn signature_for_another_artifact_is_invalid() {
     let signed = Signed::new(&["1.0.0"]);
     let (name, _) = signed.package("1.0.0");
     signed.add("1.0.0", &name, &Claims::of_release("v1.0.0"), b"another file");
     let refused = signed.installation.run(&format!("init -accept={ADDRESS}")).ended_with(1);
-    assert!(refused.errors.contains("Invalid signature of a publisher"), "{}", refused.text());
+    assert!(refused.errors.contains("Invalid publisher signature"), "{}", refused.text());
     assert!(!signed.installation.project.has(".terraform.lock.hcl"));
     // A page that a server sends in place of a missing file is not a signature.
     signed.add_text("1.0.0", &name, "<html>Not found</html>".to_owned());
@@ -165,12 +165,12 @@ fn signature_of_another_artifact_is_invalid() {
 }
 
 #[test]
-fn other_trust_root_does_not_accept_the_signature() {
+fn signature_does_not_verify_with_another_trust_root() {
     let signed = Signed::new(&["1.0.0"]);
     signed.sign("1.0.0", &Claims::of_release("v1.0.0"));
     signed.installation.write(CLI_FILE, CLI_CONFIGURATION);
     let refused = signed.installation.run(&format!("init -accept={ADDRESS}")).ended_with(1);
-    assert!(refused.errors.contains("Invalid signature of a publisher"), "{}", refused.text());
+    assert!(refused.errors.contains("Invalid publisher signature"), "{}", refused.text());
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn policy_requires_a_publisher() {
     assert!(refused.errors.contains("Policy requires a signature"), "{}", refused.text());
     assert!(refused.errors.contains("organisation.hcl:1"), "{}", refused.text());
     signed.require("1.1.0");
-    // The policy replaces the question.
+    // If the policy requires the publisher, Wardian does not ask for consent.
     installation.run_with("init", "", &variables).success();
     assert!(signed.lock().contains(REPOSITORY), "{}", signed.lock());
     installation.write("home/organisation.hcl", &rule("https://github.com/other/*"));

@@ -1,5 +1,5 @@
-//! `plugin publish`: releases are the same in every run, and what was published is installed by
-//! Terraform (the native package) and by Wardian (the component).
+//! `plugin publish`: releases are the same in every run, Terraform installs the published native
+//! package, and Wardian installs the published component.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -55,7 +55,7 @@ fn digests(directory: &Path) -> BTreeMap<String, String> {
 fn release_is_the_same_in_every_run() {
     let Some(installation) = publisher() else { return };
     publish(&installation, "-dir=one", "").success();
-    // Other times of the files make no difference.
+    // Different file times make no difference.
     installation.project.write("native", NATIVE);
     publish(&installation, "-dir=two", "").success();
     let (one, two) = (digests(&installation.project.path("one")), digests(&installation.project.path("two")));
@@ -142,10 +142,10 @@ fn release_is_pushed_once_to_oci_registry() {
     assert_eq!(installation.server.oci_manifest("mirror/acme/null", "1.0.0").unwrap(), first);
     let tags = installation.server.oci_tags("mirror/acme/null");
     assert_eq!(tags, ["1.0.0", "wasm-1.0.0"]);
-    // Other content under the same version needs an option.
+    // Publishing different content under the same version requires an option.
     installation.project.write("native", "#!/bin/sh\nexit 2\n");
     let refused = publish(&installation, &target, "").ended_with(1);
-    assert!(refused.errors.contains("published already"), "{}", refused.text());
+    assert!(refused.errors.contains("already published"), "{}", refused.text());
     assert_eq!(installation.server.oci_manifest("mirror/acme/null", "1.0.0").unwrap(), first);
     publish(&installation, &target, "-replace").success();
     assert_ne!(installation.server.oci_manifest("mirror/acme/null", "1.0.0").unwrap(), first);
@@ -163,7 +163,7 @@ fn pushed_release_is_installed_from_oci_mirror() {
 }
 
 #[test]
-fn push_and_pull_use_credentials_of_docker() {
+fn push_and_pull_use_docker_credentials() {
     let Some(installation) = publisher() else { return };
     let mut description = installation.server.description();
     description.password = Some("user:pass".to_owned());

@@ -1,5 +1,5 @@
-//! Requests that an installation sends, and those that it does not send: repeated runs, runs
-//! without a network, and second root modules.
+//! Requests that an installation sends or must not send in repeated runs, in runs without a
+//! network, and in a second root module.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -111,7 +111,7 @@ fn upgrade_sends_requests_again() {
 
 #[test]
 fn packages_are_requested_concurrently() {
-    // Each answer is late, so requests that wait for each other would add up.
+    // Each response is delayed, so the delays of sequential requests would add up.
     let mut content = usual_content();
     content.providers =
         (0..6).map(|number| crate::install_setup::provider(&format!("acme/p{number}"), &["1.0.0"])).collect();
@@ -120,7 +120,7 @@ fn packages_are_requested_concurrently() {
     let providers: Vec<(&str, &str, &str)> =
         names.iter().map(|(name, source)| (name.as_str(), source.as_str(), "")).collect();
     let installation = Installation::new(content, &[("main.tf", &requiring(&providers))]);
-    // A stalled answer for each list of versions but the last: all of them must be requested anyway.
+    // Each list of versions is delayed.
     for number in 0..6 {
         let path = format!("/v1/providers/acme/p{number}/versions");
         installation.server.add_fault(FaultRule::new(&path, Fault::DelayMs(300)));

@@ -1,4 +1,4 @@
-//! Scenarios of installation: commands in one directory with servers on loopback addresses, whose
+//! Installation scenarios: commands in one directory with servers on loopback addresses, whose
 //! results are compared with Terraform's.
 //!
 //! A scenario is a file `tests/installations/GROUP/NAME.txt` (see [`scenario`] for its format), and

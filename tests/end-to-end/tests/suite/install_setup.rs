@@ -1,5 +1,4 @@
-//! What the tests of installation have in common: a server, and a project whose CLI configuration
-//! names it.
+//! Code that the installation tests share: a server, and a project whose CLI configuration refers to it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -20,7 +19,7 @@ use wardian_registry_server::{
     ServerDescription,
 };
 
-/// The CLI configuration of a project, whose hosts are names of the server.
+/// The CLI configuration of a project, in which all hosts refer to the server.
 pub(crate) const CLI_CONFIGURATION: &str = r#"host "example.test" {
   services = {
     "providers.v1" = "[PLAIN]/v1/providers/"
@@ -106,8 +105,9 @@ pub(crate) fn private_directory() -> TempDir {
 pub(crate) struct Installation {
     pub(crate) server: RegistryServer,
     pub(crate) project: Project,
-    /// The user's cache, which other tests do not share. It is not in the system's directory of
-    /// temporary files, because Wardian uses no cache below a directory that others can change.
+    /// The user's cache, which is not shared with other tests. It is not in the system's directory
+    /// of temporary files, because Wardian does not use a cache in a directory that other users can
+    /// change.
     pub(crate) cache: TempDir,
 }
 
@@ -124,12 +124,12 @@ impl Installation {
         installation
     }
 
-    /// Writes a file, in which names of addresses are replaced.
+    /// Writes a file, in which placeholders for addresses are replaced.
     pub(crate) fn write(&self, path: &str, text: &str) {
         self.project.write(path, self.replaced(text));
     }
 
-    /// Replaces names of the server's addresses, the project's directory, and the platform.
+    /// Replaces the placeholders for the server's addresses, the project's directory, and the platform.
     pub(crate) fn replaced(&self, text: &str) -> String {
         self.server
             .with_addresses(text)
@@ -137,7 +137,7 @@ impl Installation {
             .replace("[PLATFORM]", &platform())
     }
 
-    /// Replaces the text that differs from run to run by its names.
+    /// Replaces text that differs from run to run with placeholders.
     pub(crate) fn named(&self, text: &str) -> String {
         let directory = self.project.path("");
         let canonical = directory.canonicalize().unwrap_or_else(|_| directory.clone());
@@ -169,14 +169,14 @@ impl Installation {
         vec![
             ("TF_CLI_CONFIG_FILE".to_owned(), self.project.path(CLI_FILE).display().to_string()),
             ("SSL_CERT_FILE".to_owned(), self.server.authority_file().display().to_string()),
-            // The servers of the tests are on this machine.
+            // The test servers run on this machine.
             ("WARDIAN_OFFLINE".to_owned(), String::new()),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()),
         ]
     }
 
-    /// Runs `wardian` with the CLI configuration, and a cache of its own.
+    /// Runs `wardian` with the CLI configuration and a separate cache.
     pub(crate) fn run(&self, line: &str) -> Seen {
         self.run_with(line, "", &[])
     }
@@ -193,19 +193,19 @@ impl Installation {
         seen
     }
 
-    /// Returns the `wardian` command, not yet started.
+    /// Builds the `wardian` command.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = self.project.command(line);
         command.envs(self.variables()).env("XDG_CACHE_HOME", self.cache.path());
         command
     }
 
-    /// Returns the lines of all requests since the last call.
+    /// Returns the request lines of all requests since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.server.take_requests().iter().map(|request| request.line()).collect()
     }
 
-    /// Writes the package of a provider as a filesystem mirror contains it, packed or unpacked.
+    /// Writes the package of a provider in the layout of a filesystem mirror, packed or unpacked.
     pub(crate) fn place(&self, directory: &str, host: &str, address: &str, version: &str, is_packed: bool) {
         let kind = address.split('/').next_back().unwrap();
         let name = format!("terraform-provider-{kind}_{version}_{}.zip", platform());
@@ -273,7 +273,7 @@ pub(crate) struct GitCommit {
     /// Files by path; null removes a file.
     pub(crate) files: std::collections::BTreeMap<String, Option<String>>,
     pub(crate) tag: Option<String>,
-    /// The branch of this commit and the next ones, created if necessary.
+    /// The branch of this commit and of the following commits. The branch is created if necessary.
     pub(crate) branch: Option<String>,
 }
 

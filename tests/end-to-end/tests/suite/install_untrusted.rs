@@ -1,4 +1,5 @@
-//! `init -untrusted`: only what the lock files pin is installed, and no program is started.
+//! `init -untrusted`: only plugins and modules that the lock files pin are installed, and no
+//! program is started.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -57,7 +58,7 @@ fn untrusted_init_starts_no_git() {
     let refused = run_with_traps(&installation, "init -untrusted").ended_with(1);
     assert!(refused.errors.contains("zone"), "{}", refused.text());
     assert_eq!(installation.requests(), Vec::<String>::new());
-    // Pinned and in the user's cache, but git still may not run.
+    // The module is pinned and in the user's cache, but git still may not run.
     installation.run("init").success();
     fs::remove_dir_all(installation.project.path(".terraform")).unwrap();
     run_with_traps(&installation, "init -untrusted").success();
@@ -65,7 +66,7 @@ fn untrusted_init_starts_no_git() {
 }
 
 #[test]
-fn untrusted_init_ignores_directories_of_the_project() {
+fn untrusted_init_ignores_project_plugin_directories() {
     let installation = project(&requiring(&[("fake", "example.test/acme/fake", "1.0.0")]));
     installation.place("terraform.d/plugins", "example.test", "acme/fake", "1.0.0", false);
     run_with_traps(&installation, "init -untrusted").ended_with(1);

@@ -1,4 +1,4 @@
-//! Logs and traces: what they contain, and that no secret is in them.
+//! The content of logs and traces, which must contain no secrets.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -90,7 +90,7 @@ fn log_names_the_dependency_for_which_a_node_waited() {
     assert!(visit.is_some_and(|line| line.contains("after=\"random_id.a\"")), "{}", seen.errors);
 }
 
-/// Twenty secrets, each in another place.
+/// Twenty secrets, each in a different location.
 #[test]
 fn secrets_are_in_neither_logs_nor_traces_nor_crash_reports() {
     let main = r#"

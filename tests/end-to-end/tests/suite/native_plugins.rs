@@ -70,7 +70,7 @@ fn project() -> Option<Project> {
     project_of(CONFIGURATION)
 }
 
-/// Creates a project with another configuration.
+/// Creates a project with a different configuration.
 pub(crate) fn project_of(configuration: &str) -> Option<Project> {
     let plugin = plugin()?;
     let project = Project::new(&[("main.tf", configuration)]);
@@ -131,7 +131,7 @@ fn unknown_data_source_has_no_planned_values() {
 }
 
 #[test]
-fn diagnostics_of_native_plugin_have_positions() {
+fn native_plugin_diagnostics_have_positions() {
     let Some(project) = project() else { return };
     project.write("main.tf", CONFIGURATION.replace("var.name", "\"wrong\""));
     assert_seen!("native_wrong_value", project.run("validate").ended_with(1));
@@ -377,7 +377,7 @@ fn calls_of_a_plan(project: &Project, cache: &std::path::Path) -> (usize, usize)
 }
 
 #[test]
-fn ten_aliases_load_one_schema_and_equal_ones_share_a_process() {
+fn ten_aliases_load_one_schema_and_equal_configurations_share_a_process() {
     for (greeting, processes) in [(Some("hello"), 1), (None, 10)] {
         let text = ten_aliases(|number| greeting.map_or(format!("hello {number}"), str::to_owned));
         let Some(project) = project_of(&text) else { return };

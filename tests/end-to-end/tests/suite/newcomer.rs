@@ -35,7 +35,7 @@ fn files_with_names_that_are_not_utf_8_are_read() {
     write_latin_1(&project, ".auto.tfvars", "v = \"from the file\"\n");
     project.run("apply -auto-approve").success();
     assert!(project.run("state show terraform_data.a").out.contains("\"from the file\""));
-    // The plan does not destroy the file's objects, so the file was read.
+    // The plan destroys no object that this file declares, so the file was read.
     project.run("plan -detailed-exitcode").success();
     project.run("plan -out=p -replace=terraform_data.a").success();
     project.run("apply p").success();
@@ -68,7 +68,7 @@ fn typed_sensitive_value_is_not_echoed() {
 }
 
 #[test]
-fn pasted_lines_of_the_console_are_all_evaluated() {
+fn lines_pasted_into_the_console_are_all_evaluated() {
     let project = Project::new(&[]);
     let mut terminal = Terminal::running("console", &project, &[("TERM", "xterm")]);
     terminal.until("> ");
@@ -110,7 +110,7 @@ fn suggested_grant_adds_the_denied_access() {
 }
 
 #[test]
-fn advice_of_a_denied_read_names_the_directory() {
+fn suggested_grant_for_denied_read_names_the_directory() {
     let outside = tempfile::tempdir().unwrap();
     let directory = outside.path().canonicalize().unwrap().join("a directory");
     fs::create_dir(&directory).unwrap();
@@ -156,7 +156,7 @@ fn space_next_to_variable_name_is_reported() {
 }
 
 #[test]
-fn undeclared_variables_are_listed_in_the_order_of_the_file() {
+fn undeclared_variables_are_listed_in_file_order() {
     let project = Project::new(&[
         ("main.tf", "variable \"n\" {\n  default = 1\n}\n"),
         ("terraform.tfvars", "zeta = 1\nalpha = 2\nmid = 3\nomega = 4\n"),
@@ -196,7 +196,10 @@ fn damaged_states_are_explained() {
     project.write("terraform.tfstate", "{\n<<<<<<< HEAD\n  \"version\": 4,\n");
     assert_told(&project.run("plan").ended_with(1), &["line 2 is a conflict marker"]);
     project.write("terraform.tfstate", "{\"version\": 4, \"lineage\": \"ab");
-    assert_told(&project.run("plan").ended_with(1), &["ends in the middle of a value, in line 1", "cut off"]);
+    assert_told(
+        &project.run("plan").ended_with(1),
+        &["ends in the middle of a value, in line 1", "truncated"],
+    );
     project.write("terraform.tfstate", "version = 4\n");
     assert_told(&project.run("plan").ended_with(1), &["not valid JSON in line 1, column 1"]);
 }

@@ -36,7 +36,7 @@ fn output_as_terraform_matches_terraform() {
 }
 
 #[test]
-fn name_of_the_program_selects_the_product() {
+fn program_name_selects_product_and_output() {
     let project = Project::new(&[("main.tf", DATA)]);
     let run = |name: &str, line: &str| {
         let link = project.path(name);
@@ -78,7 +78,7 @@ fn wardian_output_variable_selects_the_product() {
 }
 
 #[test]
-fn drift_has_the_headline_that_tools_search_for() {
+fn drift_note_has_the_text_that_tools_search_for() {
     let file = "resource \"local_file\" \"f\" {\n  filename = \"f.txt\"\n  content  = \"x\"\n}\n";
     let project = Project::new(&[("main.tf", file)]);
     let terraform = [("WARDIAN_OUTPUT", "terraform")];
@@ -97,7 +97,7 @@ fn drift_has_the_headline_that_tools_search_for() {
 }
 
 #[test]
-fn init_prepares_what_other_programs_check_for() {
+fn init_writes_output_and_files_that_tools_check_for() {
     let random = "resource \"random_pet\" \"a\" {}\nresource \"null_resource\" \"b\" {}\n";
     let project = Project::new(&[("main.tf", random)]);
     let out = project.run_with("init", "", &[("WARDIAN_OUTPUT", "terraform")]).success().out;

@@ -11,7 +11,7 @@ use wardian_end_to_end::{Project, Terminal, assert_seen_text};
 
 const RELEASE: &str = "release";
 
-/// Two objects are created at the same time as soon as the file exists, and a third one afterwards.
+/// Two objects are created at the same time as soon as the file exists, and a third object afterwards.
 const CONFIGURATION: &str = r#"
 resource "terraform_data" "wait" {
   count = 2

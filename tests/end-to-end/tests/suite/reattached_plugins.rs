@@ -68,7 +68,7 @@ fn reattached_provider_is_used() {
 }
 
 #[test]
-fn lock_entry_of_reattached_provider_is_preserved() {
+fn lock_entry_for_reattached_provider_is_preserved() {
     let Some(debugged) = Debugged::start() else { return };
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     let lock = "provider \"example.com/acme/fake\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\",\n  ]\n}\n";

@@ -1,4 +1,4 @@
-//! Commands whose output equals Terraform's: exit codes, standard output and files are compared
+//! Commands whose results equal Terraform's: exit codes, standard output and files are compared
 //! with recorded results. `WARDIAN_RECORD=1` records the results again.
 
 use regex::Regex;
@@ -48,7 +48,7 @@ fn get_and_modules_match_terraform() {
 
 /// The schema is equal byte for byte, except for descriptions.
 #[test]
-fn schema_of_the_built_in_provider_matches_terraform() {
+fn built_in_provider_schema_matches_terraform() {
     let texts = Regex::new(r#""(description|summary)":"([^"\\]|\\.)*""#).unwrap();
     assert_recorded("schemas", |out| {
         assert!(out.contains("\"terraform_data\""), "{out}");
@@ -132,10 +132,10 @@ fn plan_and_state_json_match_terraform() {
     assert_recorded_with_files("plans", sorted, |_, _| None);
 }
 
-/// The keys, their order and the messages must match. Of diagnostics, only the members that do not
+/// The keys, their order and the messages must match. For diagnostics, only the members that do not
 /// depend on the wording must match. Events of different objects may be in any order.
 #[test]
-fn json_events_of_runs_match_terraform() {
+fn run_json_events_match_terraform() {
     let sorted = |out: String| {
         let mut lines: Vec<String> = out.lines().map(message).collect();
         lines.sort_unstable();

@@ -1,4 +1,4 @@
-//! Redaction of sensitive values in everything that a plugin outputs.
+//! Redaction of sensitive values in all output of a plugin.
 
 use std::path::Path;
 
@@ -174,7 +174,7 @@ fn sensitive_values_in_native_plugin_output_are_redacted() {
 
 #[cfg(unix)]
 #[test]
-fn crash_output_of_native_plugin_is_redacted() {
+fn native_plugin_crash_output_is_redacted() {
     let Some(project) = native_plugins::project_of(NATIVE) else { return };
     for call in ["ReadDataSource", "PlanResourceChange", "ConfigureProvider"] {
         project.write("words", format!("repeats,kill@{call}"));

@@ -116,7 +116,7 @@ fn encrypted_plan_needs_its_passphrase() {
 }
 
 #[test]
-fn plan_of_other_plugin_versions_is_rejected() {
+fn plan_for_other_plugin_versions_is_rejected() {
     let project = Project::new(&[("main.tf", RANDOM), ("m/main.tf", "")]);
     project.run("init").success();
     project.run("plan -out=tfplan").success();
@@ -148,12 +148,12 @@ fn saved_plan_respects_exclude() {
 }
 
 #[test]
-fn plan_of_another_workspace_is_rejected() {
+fn plan_for_another_workspace_is_rejected() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("plan -out=tfplan").success();
     project.run("workspace new blue").success();
     let seen = project.run("apply tfplan").ended_with(1);
-    assert!(seen.errors.contains("of another workspace"), "{}", seen.text());
+    assert!(seen.errors.contains("for another workspace"), "{}", seen.text());
     project.run("workspace select default").success();
     project.run("apply tfplan").success();
 }

@@ -30,7 +30,7 @@ fn tests_named_in_the_security_model_exist() {
 }
 
 #[test]
-fn attacks_of_each_finding_exist_and_fail() {
+fn attacks_for_each_finding_exist_and_fail() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let document = std::fs::read_to_string(root.join("../../docs/security-model.md")).unwrap();
     let (_, findings) = document.split_once("## Findings of the review").unwrap();

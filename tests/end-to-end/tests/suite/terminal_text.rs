@@ -13,7 +13,7 @@ use wardian_end_to_end::{Project, Terminal};
 
 use crate::capability_consent::declaring;
 
-/// A text that no output may contain unescaped; it can also be a file name.
+/// Text that no output may contain unescaped. It is also a valid file name.
 const PAYLOAD: &str = "pay\u{1b}]52;c;eA==\u{7}\u{1b}[2J\rload\u{9b}2K\u{7f}\u{8}\u{202e}\u{2066}\u{2028}\u{200b}\u{feff}\u{e0041}\nForged line";
 
 /// The payload without its line break, for formats in which a text cannot contain one.
@@ -26,7 +26,7 @@ fn quoted(text: &str) -> String {
     json!(text).to_string()
 }
 
-/// Returns the characters of an output that must not reach a terminal.
+/// Returns the characters of an output that are unsafe to print on a terminal.
 fn deceptive(text: &str) -> Vec<char> {
     let is_deceptive = |c: &char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
@@ -49,7 +49,7 @@ fn assert_printable(text: &str, attack: &str) {
     );
 }
 
-/// Runs a command, and checks both of its outputs, which must mention the payload.
+/// Runs a command, and checks both of its outputs, which must contain the escaped payload.
 #[track_caller]
 fn attack(project: &Project, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let text = outputs(project, arguments, variables);
@@ -152,7 +152,7 @@ fn approval_prompt_follows_complete_plan() {
 }
 
 #[test]
-fn text_of_configuration_is_escaped() {
+fn configuration_text_is_escaped() {
     let data = |body: serde_json::Value| json!({"resource": {"terraform_data": {"a": body}}});
     let configurations = [
         ("resource name", json!({"resource": {"terraform_data": {PAYLOAD: {}}}})),
@@ -239,7 +239,7 @@ fn source_lines_are_escaped() {
     let main = format!("output \"o\" {{\n  value = nope.x /* {} */\n}}\n", line());
     let project = Project::new(&[("main.tf", &main)]);
     let text = attack(&project, &["validate"], &[]);
-    // The source line is cut at the width of the screen.
+    // The source line is truncated at the width of the screen.
     assert!(text.contains("\\u{1b}]52;c;eA==\\u{7}\\u{1b}[2J"), "{text}");
     attack(&project, &["validate", "-json"], &[]);
     let project = Project::new(&[("main.tf", &format!("# {}\na=1\n", line()))]);
@@ -410,7 +410,7 @@ fn audit_log_is_escaped() {
 
 #[cfg(unix)]
 #[test]
-fn programs_and_files_of_provisioners_are_escaped() {
+fn provisioner_output_is_escaped() {
     let payload = PAYLOAD.replace('\n', "\\n").replace('\u{1b}', "\\033").replace('\r', "\\r");
     let main = json!({"resource": {"terraform_data": {"a": {"provisioner": {"local-exec":
         {"command": format!("printf '{payload}\\nlast\\377\\n'; exit 3")}}}}}});

@@ -62,7 +62,7 @@ fn third_party_provisioner_is_approved_locked_and_run() {
 }
 
 #[test]
-fn denied_access_of_a_provisioner_suggests_a_rule() {
+fn denied_provisioner_access_suggests_a_rule() {
     let Some(notify) = notify() else { return };
     let project = project("notify");
     project.write(FLAT, &notify);
@@ -73,7 +73,7 @@ fn denied_access_of_a_provisioner_suggests_a_rule() {
 }
 
 #[test]
-fn provisioner_package_is_named_by_its_address() {
+fn provisioner_address_determines_its_package() {
     let Some(notify) = notify() else { return };
     let project = project("example.com/acme/notify");
     for version in ["1.0.0", "1.2.0"] {
@@ -131,7 +131,7 @@ fn embedded_provisioner_is_not_replaced() {
 /// Native provisioners are treated like native providers: their use is reported, and the policy can
 /// deny them.
 #[test]
-fn native_provisioner_follows_the_rules_of_native_plugins() {
+fn native_provisioner_is_subject_to_native_plugin_rules() {
     let project = Project::new(&[("main.tf", &configuration("fake", "message = \"hello\""))]);
     let plugin = wardian_end_to_end::binary().with_file_name("wardian-native-plugin");
     if !plugin.is_file() {

@@ -1,4 +1,4 @@
-//! The regular expressions with which tools search the output of `terraform`, each with the values
+//! The regular expressions that tools use to search the output of `terraform`, each with the values
 //! that the tool extracts.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
@@ -52,7 +52,7 @@ fn run(project: &Project, line: &str) -> String {
     project.run_with(line, "", AS_TERRAFORM).success().out
 }
 
-/// Checks that each pattern matches, and that its non-empty groups are those of the row.
+/// Checks that each pattern matches, and that its non-empty groups equal the groups in the row.
 fn check(output: &str, rows: &[Row<'_>]) {
     for (tool, pattern, expected) in rows {
         let regex = Regex::new(pattern).unwrap();
@@ -215,7 +215,7 @@ fn plan_that_changes_only_outputs_matches_patterns() {
 }
 
 #[test]
-fn drift_has_its_first_and_last_line() {
+fn drift_note_has_expected_first_and_last_lines() {
     let main = "resource \"local_file\" \"f\" {\n  filename = \"f.txt\"\n  content  = \"x\"\n}\n\
                 resource \"terraform_data\" \"a\" {\n  input = local_file.f.id\n}\n";
     let project = Project::new(&[("main.tf", main)]);
@@ -235,7 +235,7 @@ fn drift_has_its_first_and_last_line() {
 }
 
 #[test]
-fn errors_and_warnings_of_a_plan_match_patterns() {
+fn plan_errors_and_warnings_match_patterns() {
     let main = "output \"a\" {\n  value = var.missing\n}\n";
     let project = Project::new(&[("main.tf", main)]);
     let failed = project.run_with("plan -no-color", "", AS_TERRAFORM).ended_with(1);

@@ -1,4 +1,4 @@
-//! Workspace behavior that the recorded results do not cover: names that could lead to other
+//! Workspace behavior that the recorded results do not cover: names that could refer to other
 //! directories, and separate states.
 
 use wardian_end_to_end::Project;
@@ -26,7 +26,7 @@ fn each_workspace_has_its_own_state() {
 }
 
 #[test]
-fn workspace_selection_that_leads_elsewhere_is_rejected() {
+fn invalid_workspace_selection_is_rejected() {
     for name in ["../../elsewhere", "..", "a/b", "a b"] {
         let project = Project::new(&[("main.tf", MAIN), (".terraform/environment", name)]);
         for line in ["plan", "apply -auto-approve", "state list", "workspace show", "init"] {

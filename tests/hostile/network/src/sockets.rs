@@ -141,7 +141,7 @@ fn finish_connect(socket: &TcpSocket) -> Result<(InputStream, OutputStream), Err
     }
 }
 
-/// Starts two connections before it finishes either of them, and finishes the second one first.
+/// Starts two connections before it finishes either of them, and finishes the second connection first.
 fn connect_two(first: &str, second: &str) -> String {
     let (first, second) = (start_connect(first), start_connect(second));
     let outcome = |socket: Result<TcpSocket, ErrorCode>, text: &[u8]| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// The knowledge about a type.
+/// The partial knowledge about a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Guess {
     /// Nothing, as with `null`.
@@ -59,7 +59,7 @@ impl Guess {
         }
     }
 
-    /// Returns the element type of a collection, as far as it is known.
+    /// Returns the element type of a collection, with the known parts of the type.
     pub(crate) fn element(&self) -> Self {
         match self {
             Self::List(element) | Self::Set(element) | Self::Map(element) => (**element).clone(),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn names_reveal_types() {
+    fn types_are_guessed_from_names() {
         assert_eq!(from_name("vpc_id"), Guess::String);
         assert_eq!(from_name("subnet_ids"), Guess::list(Guess::String));
         assert_eq!(from_name("paid"), Guess::Unknown);

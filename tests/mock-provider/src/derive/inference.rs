@@ -263,7 +263,7 @@ fn is_splat(operator: &TraversalOperator) -> bool {
     matches!(operator, TraversalOperator::AttrSplat | TraversalOperator::FullSplat)
 }
 
-/// Whether an operator has numbers as operands.
+/// Whether the operands of an operator are numbers.
 pub(crate) fn is_arithmetic(operator: BinaryOperator) -> bool {
     use BinaryOperator::{Div, Minus, Mod, Mul, Plus};
     matches!(operator, Div | Minus | Mod | Mul | Plus)
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_reveal_types() {
+    fn types_are_inferred_from_expressions() {
         let strings = || Guess::list(Guess::String);
         for (expression, expected) in [
             ("\"a-${1}\"", Guess::String),

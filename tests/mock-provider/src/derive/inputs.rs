@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::inference::key_name;
 use super::modules::{Modules, attribute, label};
 
-/// Returns a value for each variable of the root module that has no default and, if `is_filling`, also
-/// for each one whose default is null or an empty string.
+/// Returns a value for each variable of the root module that has no default and, if `is_filling`,
+/// also for each variable whose default is null or an empty string.
 pub(crate) fn values(modules: &Modules, is_filling: bool) -> Map<String, Value> {
     let root = modules.all.first().map_or(&[][..], |module| module.blocks.as_slice());
     let required = root.iter().filter(|block| {

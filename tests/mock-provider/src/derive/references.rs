@@ -31,7 +31,7 @@ pub(crate) enum Access {
     Position,
     Key,
     Splat,
-    /// An index that is only known when it is evaluated.
+    /// An index that is known only after its evaluation.
     Unknown,
 }
 
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_are_distinguished() {
+    fn access_kinds_are_distinguished() {
         let one = |expression: &str| found(expression).remove(0).accesses[1..].to_vec();
         assert_eq!(one("acme_a.b.c[0]"), [Access::Position]);
         assert_eq!(one("acme_a.b.c.0.d"), [Access::Position, Access::Attribute("d".to_owned())]);

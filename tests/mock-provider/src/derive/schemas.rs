@@ -1,5 +1,5 @@
-//! Writes schemas for what a configuration uses of a provider, in the format of
-//! `terraform providers schema -json`, and with the additional member `provider_meta`.
+//! Writes schemas for the types that a configuration uses, in the format of
+//! `terraform providers schema -json`, with the additional member `provider_meta`.
 
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,7 @@ pub(crate) fn document(usage: &ProviderUsage) -> Value {
     })
 }
 
-/// The place of an attribute.
+/// The kind of block that contains an attribute.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Root,
@@ -71,8 +71,8 @@ fn described(name: &str, usage: &AttributeUsage, place: Place) -> Value {
     Value::Object(described)
 }
 
-/// Returns the type of an attribute: that of its arguments if it is known, or else that of its
-/// readers, or else a guess from its name.
+/// Returns the type of an attribute: the type of its arguments if known, or else the type that its
+/// readers expect, or else a guess from its name.
 fn attribute_type(name: &str, usage: &AttributeUsage, place: Place) -> Value {
     let of_set = match &usage.set_as {
         // An object with few keys is more often a map than a structure.
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_and_types_of_attributes_follow_their_use() {
+    fn attribute_settings_and_types_are_inferred_from_usage() {
         let schema = schema_of(
             r#"
             variable "tags" { type = map(string) }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_of_blocks_follows_their_use() {
+    fn block_nesting_is_inferred_from_usage() {
         let schema = schema_of(
             r#"
             resource "acme_net" "a" {

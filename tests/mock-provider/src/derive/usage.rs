@@ -1,5 +1,6 @@
-//! Collects what the modules of a configuration use of each provider: resource types and data
-//! sources, with their arguments, nested blocks and the attributes that other expressions read.
+//! Collects the parts of each provider that the modules of a configuration use: resource types and
+//! data sources, with their arguments, nested blocks and the attributes that other expressions
+//! read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use super::inference::{Inference, key_name};
 use super::modules::{Modules, attribute, label};
 use super::references::{Access, Found, Kind, Reference};
 
-/// Everything that a configuration uses of one provider.
+/// The parts of one provider that a configuration uses.
 #[derive(Default)]
 pub(crate) struct ProviderUsage {
     pub(crate) provider: BlockUsage,
@@ -44,7 +45,7 @@ pub(crate) struct AttributeUsage {
 pub(crate) struct NestedUsage {
     pub(crate) body: BlockUsage,
     pub(crate) labels: usize,
-    /// Whether a block contains several of these blocks, or a variable number.
+    /// Whether a block contains several blocks of this type, or a variable number of them.
     pub(crate) is_repeated: bool,
     /// Whether an expression accesses one of the blocks by its position.
     pub(crate) is_indexed: bool,
@@ -78,8 +79,8 @@ pub(crate) fn collect(modules: &Modules) -> BTreeMap<String, ProviderUsage> {
 struct LocalNames {
     sources: BTreeMap<String, String>,
     constraints: Vec<(String, String)>,
-    /// The local names of the providers of a type: that of its prefix, and those that the argument
-    /// `provider` selects.
+    /// The local names of the providers of a type: the name in the type's prefix, and the names
+    /// that the `provider` argument selects.
     of_types: BTreeMap<(Kind, String), BTreeSet<String>>,
 }
 

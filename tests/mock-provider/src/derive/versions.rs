@@ -1,8 +1,8 @@
-//! Chooses the version of a mock provider: one that all version constraints accept.
+//! Selects a version of a mock provider that all version constraints accept.
 
 use wardian_address::{ConstraintDialect, Constraints, Version};
 
-/// The version if the constraints accept it: newer than the versions of public providers.
+/// The default version, which is newer than the versions of public providers.
 const DEFAULT: (u64, u64, u64) = (99, 0, 0);
 
 /// Whether all constraints accept a version.
@@ -14,8 +14,9 @@ pub(crate) fn accept(constraints: &[String], version: &str) -> bool {
     })
 }
 
-/// Returns the highest accepted version next to a version that the constraints contain; the
-/// default if no version is accepted, so that both programs report the contradiction.
+/// Returns the highest accepted version among the versions in the constraints and their neighbors.
+/// If no version is accepted, returns the default version, so that both programs report the
+/// contradiction.
 pub(crate) fn choose(constraints: &[String]) -> String {
     let mut candidates = vec![DEFAULT];
     for text in constraints {

@@ -271,7 +271,7 @@ async fn served_plugin_matches_its_backend() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plugin_of_first_protocol_version_works() {
+async fn plugin_of_first_protocol_version_is_supported() {
     for words in ["5,old", "old"] {
         let (_bridge, plugin) = fake(words);
         let provider = configured(&plugin).await;

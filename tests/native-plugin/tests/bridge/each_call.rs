@@ -10,7 +10,7 @@ use wardian_value::{Type, Value};
 
 use crate::{thing, thing_type};
 
-/// When a call is possible, relative to the configuration of the provider.
+/// The time at which a call is possible, relative to the configuration of the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     /// Before the provider is configured, or while it is configured.

@@ -28,7 +28,7 @@ async fn process_starts_at_first_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn configure_reuses_process_of_schema_call() {
+async fn configure_reuses_schema_call_process() {
     let mark = mark("takeover");
     let (_bridge, plugin) = fake(&mark);
     let (first, second) = (plugin.provider(), plugin.provider());
@@ -154,7 +154,7 @@ async fn process_of_dropped_plugin_is_killed() {
 
 /// Runs in a process that the next test kills.
 #[tokio::test(flavor = "multi_thread")]
-async fn held_until_killed() {
+async fn helper_holds_a_plugin_until_killed() {
     let Ok(mark) = std::env::var("WARDIAN_HELD_UNTIL_KILLED") else { return };
     let (_bridge, plugin) = fake(&mark);
     let _provider = configured(&plugin).await;
@@ -166,7 +166,7 @@ async fn held_until_killed() {
 async fn plugin_exits_when_its_host_is_killed() {
     let mark = mark("orphan");
     let mut host = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "ends::held_until_killed"])
+        .args(["--exact", "ends::helper_holds_a_plugin_until_killed"])
         .env("WARDIAN_HELD_UNTIL_KILLED", format!("held,{mark}"))
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -164,7 +164,7 @@ fn row(table: &mut String, fault: &str, message: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn documentation_lists_error_of_every_fault() {
+async fn documentation_lists_the_error_for_every_fault() {
     let mut starting = JoinSet::new();
     for (index, (_, start)) in START_FAULTS.iter().enumerate() {
         starting.spawn(async move { (index, start_fault(*start).await) });

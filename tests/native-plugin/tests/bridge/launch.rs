@@ -31,15 +31,16 @@ const TABLE_START: &str = "Plugin could not be started: acme/fake v1.2.3 in GetP
 async fn reports_plugin_before_terraform_0_7() {
     let message = about("#!/bin/sh\necho '2|unix|/tmp/plugin'\nsleep 60\n").await;
     let expected = "FILE printed \"2|unix|/tmp/plugin\", which is the handshake of plugins for Terraform before \
-                    0.7. It must be rebuilt with a current plugin SDK; look for a newer version of it";
+                    0.7. It must be rebuilt with a current plugin SDK; look for a newer version of the \
+                    plugin";
     assert_eq!(message, format!("{TABLE_START}{expected}"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reports_plugin_of_terraform_0_11() {
+async fn reports_plugin_for_terraform_0_11() {
     let message = about("#!/bin/sh\necho '1|4|unix|/tmp/plugin'\nsleep 60\n").await;
     assert!(
-        message.contains("FILE uses version 4 of the plugin protocol, which is that of Terraform 0.11"),
+        message.contains("FILE uses version 4 of the plugin protocol, which Terraform 0.11 and earlier used"),
         "{message}"
     );
 }

@@ -68,7 +68,7 @@ async fn nested_attributes_are_rejected_in_protocol_5() {
     let message = call_error(&*plugin.provider(), "GetProviderSchema").await;
     assert!(message.contains("terminated (exit status: 1) before its handshake"), "{message}");
     let expected =
-        "is a nested attribute, which protocol 5 cannot express; serve this plugin with protocol 6";
+        "is a nested attribute, which protocol 5 does not support; serve this plugin with protocol 6";
     assert!(message.contains("fake_nest") && message.contains(expected), "{message}");
     let (_bridge, plugin) = fake("serves,nested");
     assert_eq!(call_error(&*plugin.provider(), "GetProviderSchema").await, "");

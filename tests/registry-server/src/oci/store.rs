@@ -51,7 +51,7 @@ impl OciStore {
         digest
     }
 
-    /// Makes a blob of another repository available in this one.
+    /// Makes a blob of another repository available in this repository.
     pub(crate) fn mount(&mut self, name: &str, from: &str, digest: &str) -> bool {
         let Some(blob) = self.blob(from, digest).cloned() else { return false };
         self.put_blob(name, blob);

@@ -11,20 +11,20 @@ use wardian_registry_server::{
 
 use crate::install_setup::{CLI_CONFIGURATION, CLI_FILE, Installation, requiring, usual_content};
 
-/// What is installed, and from which server.
+/// The object to install, and the server from which it is installed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// A provider of a registry over HTTP.
+    /// A provider from a registry over HTTP.
     Provider,
-    /// A provider of a registry over TLS, which is discovered.
+    /// A provider from a registry over TLS, which is found by service discovery.
     TlsProvider,
-    /// A provider of a network mirror over TLS.
+    /// A provider from a network mirror over TLS.
     Mirror,
-    /// A provider of an OCI mirror over TLS.
+    /// A provider from an OCI mirror over TLS.
     Oci,
-    /// A module of a registry.
+    /// A module from a registry.
     Module,
-    /// A module at this address, in which names of addresses are replaced.
+    /// A module at this address, in which placeholders for addresses are replaced.
     Archive(&'static str),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct FaultCase {
     pub(super) name: &'static str,
     pub(super) title: String,
     pub(super) subject: Subject,
-    /// Whether the installation succeeds nevertheless.
+    /// Whether the installation succeeds despite the fault.
     pub(super) recovers: bool,
     change: Box<dyn Fn(&mut ServerDescription) + Sync>,
 }
@@ -66,7 +66,7 @@ impl FaultCase {
             });
         }
         (self.change)(&mut content);
-        // Locations in the description may name addresses.
+        // Locations in the description may contain placeholders for server addresses.
         for module in &mut content.modules {
             for version in &mut module.versions {
                 version.source = version.source.as_ref().map(|source| installation.replaced(source));
@@ -98,7 +98,7 @@ impl FaultCase {
         }
     }
 
-    /// Returns the CLI configuration. The hosts have a token, which no other host may receive.
+    /// Returns the CLI configuration. Each host has a token that no other host may receive.
     pub(super) fn files(&self) -> Vec<(&'static str, String)> {
         let installation = match self.subject {
             Subject::Mirror => {
@@ -180,7 +180,7 @@ fn faults_of_documents() -> Vec<(&'static str, &'static str, Fault)> {
 /// Adds the faults of the documents at a path.
 fn documents(cases: &mut Vec<FaultCase>, prefix: &'static str, subject: Subject, path: &'static str) {
     for (name, title, kind) in faults_of_documents() {
-        // The names are constants of this process.
+        // The names are leaked, since they are used until the process exits.
         let name: &'static str = Box::leak(format!("{prefix}/{name}").into_boxed_str());
         cases.push(FaultCase::new(name, title, subject, fault(path, kind)));
     }
@@ -429,7 +429,7 @@ fn packages(cases: &mut Vec<FaultCase>) {
         })
         .recovering(),
     ]);
-    // A setuid bit is removed, and `..` is not in the names of these kinds.
+    // A setuid bit is removed when the package is unpacked, so the installation succeeds.
     let harmless = [HostileArchive::Setuid];
     for kind in HostileArchive::ALL {
         let name: &'static str = Box::leak(format!("package-archive/{}", kind.name()).into_boxed_str());
@@ -644,7 +644,8 @@ fn modules(cases: &mut Vec<FaultCase>) {
                 }),
             );
             if kind == HostileArchive::Bomb {
-                // The limit for modules is 4 GiB, which only the tests of the archives write.
+                // The limit for modules is 4 GiB; only the tests of the archive crate unpack that
+                // much.
                 continue;
             }
             cases.push(if is_within_limits(prefix, kind) { case.recovering() } else { case });
@@ -652,8 +653,8 @@ fn modules(cases: &mut Vec<FaultCase>) {
     }
 }
 
-/// Returns whether a module package has no fault that is in the way of its use: its setuid bit is
-/// removed, and its size, its number of files and its depth are within the limits for modules.
+/// Returns whether a module package can be installed despite its fault: its setuid bit is removed,
+/// and its size, number of files and depth are within the limits for modules.
 fn is_within_limits(prefix: &str, kind: HostileArchive) -> bool {
     match kind {
         HostileArchive::Setuid | HostileArchive::NoExecutable => true,

@@ -1,4 +1,4 @@
-//! The table of all faults, with what users saw.
+//! The table of all faults, with the output that users saw.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -14,7 +14,7 @@ const HEAD: &str = "# Faults of servers
 
 What `wardian init` prints about each fault of a server and about each hostile archive. `[PLAIN]`,
 `[TLS]` and `[OTHER]` are addresses of servers, and `[FOLDER]` is the project's directory. The test
-`faults_of_servers_are_explained` writes this table.
+`server_faults_are_explained` writes this table.
 
 | case | fault | what the user saw |
 |---|---|---|
@@ -24,7 +24,7 @@ What `wardian init` prints about each fault of a server and about each hostile a
 static VARIABLE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[0-9a-f]{64}\b|h1:[A-Za-z0-9+/]{43}=|/\.?tmp[A-Za-z0-9]{6}\b").unwrap());
 
-/// How the end of a connection appears depends on which program notices it first.
+/// The message about a closed connection depends on the program that detects it first.
 static CONNECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         "connection error|connection closed before message completed|error reading a body from connection",

@@ -11,8 +11,7 @@
 //! link .terraform/modules/net -> [FOLDER]/net
 //! ```
 //!
-//! Human-readable text is reduced to the headlines of diagnostics, and to how packages were
-//! authenticated.
+//! Human-readable text is reduced to the headlines of diagnostics, and the authentication of packages.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -31,10 +30,10 @@ static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*m"
 static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│╷ ]*(Error|Warning): (.*)$").unwrap());
 static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│ ]*  on (\S+) line (\d+)").unwrap());
 static AUTHENTICATION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\((?:(?:component|native program), )?(unauthenticated|verified checksum|(?:self-signed|signed by a HashiCorp partner), key ID [0-9A-F]+|signed by HashiCorp)(?:, the key has expired)?\)").unwrap()
+    Regex::new(r"\((?:(?:component|native program)(?: from [^()]*)?, )?(unauthenticated|verified checksum|(?:self-signed|signed by a HashiCorp partner), key ID [0-9A-F]+|signed by HashiCorp)(?:, the key has expired)?\)").unwrap()
 });
 
-/// Warnings about native plugins, which Terraform's users expect to be unconfined.
+/// Warnings about native plugins, which are not confined in Terraform either.
 const WARDIANS_WARNING: &str = "Native plugins are not confined";
 
 /// Files that only Wardian writes.
@@ -53,7 +52,7 @@ enum Entry {
 }
 
 impl Files {
-    /// Reads all files except those of the home directory and of repositories.
+    /// Reads all files except the files of the home directory and of repositories.
     pub(super) fn read(installation: &Installation) -> Self {
         let mut found = BTreeMap::new();
         collect(installation, &installation.project.path(""), "", &mut found);
@@ -67,8 +66,8 @@ fn collect(installation: &Installation, directory: &Path, prefix: &str, found: &
         let path = format!("{prefix}{name}");
         let kind = entry.file_type().unwrap();
         let is_private = path.starts_with("home/") && !CREDENTIALS.starts_with(&path);
-        // The lock files of the plugin cache are OpenTofu's convention.
-        // Terraform keeps the repository of a module, and Wardian only its files.
+        // Lock files in the plugin cache are an OpenTofu convention. Terraform keeps a module's
+        // repository; Wardian keeps only its files.
         let is_repository = [".git", ".hg"].contains(&&*name);
         let is_lock = name.strip_prefix(&platform()) == Some(".lock");
         if path == "git"
@@ -120,8 +119,8 @@ pub(super) fn of_command(
             let _ = writeln!(text, "says {}", installation.named(line));
         }
     }
-    // Of a failed command, only changes of the user's own files are compared: Terraform leaves
-    // parts of what it could not install.
+    // After a failed command, only changes to the user's own files are compared: Terraform leaves
+    // partially installed files.
     let is_compared = |path: &str| output.code == Some(0) || !path.starts_with(".terraform/");
     text.push_str(&changes(installation, before, after, is_compared));
     text

@@ -22,9 +22,9 @@ pub(super) fn between(scenario: &InstallScenario, expected: &str, seen: &str) ->
     (!report.is_empty()).then_some(report)
 }
 
-/// Replaces positions of diagnostics by those that Terraform reports for the same summary: an
-/// additional position, or another line of the same file, is not a difference. Wardian points at the
-/// argument, and Terraform at its block.
+/// Replaces the positions of diagnostics with the positions that Terraform reports for the same
+/// summary, because an additional position or a different line in the same file is not a
+/// difference. Wardian points at the argument, and Terraform at its block.
 fn with_recorded_positions(expected: &str, seen: &str) -> String {
     let mut open: Vec<&str> = expected.lines().collect();
     let mut kept = String::new();

@@ -14,7 +14,7 @@ use crate::sshd::Sshd;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The programs of one scenario, which end when this value is dropped.
+/// The programs of one scenario, which are stopped when this value is dropped.
 #[derive(Default)]
 pub(super) struct Programs {
     git_daemon: Option<GitDaemon>,
@@ -52,12 +52,12 @@ impl Programs {
         names
     }
 
-    /// Replaces names by what they stand for.
+    /// Replaces placeholders with their values.
     pub(super) fn replaced(&self, text: &str) -> String {
         self.names().iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
     }
 
-    /// Replaces text that differs from run to run by its names.
+    /// Replaces text that differs from run to run with placeholders.
     pub(super) fn named(&self, text: &str) -> String {
         self.names().iter().fold(text.to_owned(), |text, (name, value)| text.replace(value, name))
     }
@@ -70,7 +70,7 @@ impl Programs {
     }
 }
 
-/// Creates a repository `DIRECTORY/NAME` of Mercurial; returns [`None`] if there is no `hg`.
+/// Creates a Mercurial repository `DIRECTORY/NAME`; returns [`None`] if `hg` is not installed.
 pub(super) fn create_mercurial_repository(directory: &Path, name: &str, commits: &[GitCommit]) -> Option<()> {
     let repository = directory.join(name);
     fs::create_dir_all(&repository).unwrap();
@@ -98,7 +98,7 @@ pub(super) fn create_mercurial_repository(directory: &Path, name: &str, commits:
     Some(())
 }
 
-/// Waits until a program listens on a port of this machine; returns whether it does.
+/// Waits until a program listens on a port of this machine. Returns false on a timeout.
 fn waits_for(process: &mut Child, port: u16) -> bool {
     let started = Instant::now();
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
@@ -183,7 +183,7 @@ struct GitDaemon {
 }
 
 impl GitDaemon {
-    /// Starts a daemon; returns [`None`] if git has none.
+    /// Starts a daemon; returns [`None`] if git does not include the daemon.
     fn start(directory: &Path) -> Option<Self> {
         let port = free_port();
         let mut process = Command::new("git")
@@ -208,7 +208,7 @@ impl GitDaemon {
 
 impl Drop for GitDaemon {
     fn drop(&mut self) {
-        // `git daemon` starts another process, which ends with the signal that this one passes on.
+        // `git daemon` starts another process, and forwards the signal to it.
         if let Some(id) = i32::try_from(self.process.id()).ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         }

@@ -66,8 +66,8 @@ pub(super) fn all_steps(program: &Program, scenario: &InstallScenario) -> Option
     Some(results)
 }
 
-/// Removes a file, or a directory with its content. If a failed command did not create it, the
-/// results of the commands show the failure.
+/// Removes a file, or a directory with its content. A missing file is not an error: if a failed
+/// command did not create it, the results of the commands show the failure.
 fn remove(path: &Path) {
     if path.symlink_metadata().is_err() {
         return;

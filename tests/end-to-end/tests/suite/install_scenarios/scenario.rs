@@ -10,7 +10,8 @@ use wardian_registry_server::ServerDescription;
 
 use crate::install_setup::{GitCommit, usual_content};
 
-/// Commands in one directory. The format is that of the suite `scenarios`, with further sections:
+/// Commands in one directory. The format is the same as in the suite `scenarios`, with additional
+/// sections:
 ///
 /// ```text
 /// The purpose of the scenario, if the name does not state it.
@@ -33,13 +34,14 @@ use crate::install_setup::{GitCommit, usual_content};
 /// 1 - error Reported only by Terraform # reason
 /// ```
 ///
-/// `server` defines or replaces the content of the server; members that it does not mention are
-/// those of [`usual_content`]. `place` writes a package of the server to a filesystem mirror, `packed`
-/// or `unpacked`. `git` creates a repository, which is available as `file://[FOLDER]/git/NAME.git`,
-/// `[PLAIN]/git/NAME.git`, and with `needs git-daemon` as `[GIT]/NAME.git`. `hg` creates a repository
-/// of Mercurial in `[FOLDER]/hg/NAME`. With `needs sshd`, `[SSH]` is a login on this machine with the
-/// key `[SSH_KEY]`. With `needs moto`, `[S3]` is an object store, in which `object BUCKET KEY PATH`
-/// stores a file of the project, or `[FILES]/PATH` of the server. The CLI configuration is `home/cli.tfrc`.
+/// `server` defines or replaces the content of the server; all other members have the values of
+/// [`usual_content`]. `place` writes a package of the server to a filesystem mirror, `packed` or
+/// `unpacked`. `git` creates a repository, which is available as `file://[FOLDER]/git/NAME.git`,
+/// `[PLAIN]/git/NAME.git`, and with `needs git-daemon` as `[GIT]/NAME.git`. `hg` creates a
+/// Mercurial repository in `[FOLDER]/hg/NAME`. With `needs sshd`, `[SSH]` is an SSH address of this
+/// machine that accepts the key `[SSH_KEY]`. With `needs moto`, `[S3]` is an object store, in which
+/// `object BUCKET KEY PATH` stores a file of the project, or the server's file `[FILES]/PATH`. The
+/// CLI configuration is `home/cli.tfrc`.
 #[derive(Debug)]
 pub(super) struct InstallScenario {
     /// The group and the file's name without extension.
@@ -53,9 +55,9 @@ pub(super) struct InstallScenario {
 
 #[derive(Debug)]
 pub(super) enum InstallStep {
-    /// A step that other suites also have.
+    /// A step that other suites also support.
     Usual(Step),
-    /// The content of the server, with names of addresses.
+    /// The content of the server, with placeholders for addresses.
     Server(String),
     Repository {
         is_git: bool,
@@ -166,8 +168,8 @@ impl InstallScenario {
     }
 }
 
-/// Returns the content of a server from a section: the usual content with the members that the
-/// section replaces.
+/// Returns the content of a server from a section: the usual content, in which the section's
+/// members replace the members of the same names.
 pub(super) fn content(name: &str, text: &str) -> ServerDescription {
     let described: ServerDescription =
         serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error} in\n{text}"));
