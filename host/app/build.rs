@@ -1,4 +1,4 @@
-//! Embeds plugins in the `wardian` binary: each guest of `target/guests` with its address, its
+//! Embeds plugins in the `wardian` binary: each guest in `target/guests`, with its address, its
 //! version and its SHA-256. The SHA-256 is computed at build time so that no run has to compute it.
 
 use std::error::Error;

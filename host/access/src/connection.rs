@@ -45,8 +45,8 @@ pub trait ConnectionAuthority: Send + Sync + 'static {
     /// Returns the denial.
     fn may_read_opened(&self, path: &Path, metadata: &Metadata) -> Result<(), Denied>;
 
-    /// Returns the directories that plugins may write. A symbolic link that leads out of such a
-    /// directory is not followed.
+    /// Returns the directories that plugins may write. A symbolic link in such a directory is not
+    /// followed to a target outside of the directory.
     fn writable_directories(&self) -> Vec<PathBuf>;
 
     /// Reports that a connection attempt begins or has succeeded.

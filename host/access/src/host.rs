@@ -109,8 +109,8 @@ fn parse_ipv6(text: &str) -> Result<Host, HostProblem> {
     Ok(Host::Address(canonical(address.into())))
 }
 
-/// Parses one to four decimal, octal or hexadecimal numbers. The last number fills the remaining
-/// bytes.
+/// Parses an IPv4 address of one to four decimal, octal or hexadecimal numbers. The last number
+/// fills the remaining bytes.
 fn parse_ipv4(text: &str) -> Option<Ipv4Addr> {
     let mut numbers = [0_u32; 4];
     let mut count = 0;

@@ -6,7 +6,7 @@ use idna::AsciiDenyList;
 
 use crate::HostProblem;
 
-/// The maximum length of a text that is parsed.
+/// The maximum length of text that is parsed as a host name.
 pub const MAX_TEXT_LENGTH: usize = 1024;
 
 /// Converts a name to lower case, and an internationalized name to its ASCII form.

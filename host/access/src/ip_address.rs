@@ -16,10 +16,10 @@
 //! An IPv6 address may contain an IPv4 address to which a router or a tunnel delivers the data
 //! ([`EmbeddedAddresses`]). If the prefix determines the IPv4 address, the IPv6 address has the
 //! kind of the IPv4 address. If an embedded IPv4 address is possible but not certain, as with a
-//! translation prefix of unknown length, the address counts as a metadata address if any possible
-//! address is one, as private only if no possible address is a loopback address, and as public only
-//! if all possible addresses are public. A metadata address has no other kind and is not included
-//! in any wider range: a rule must contain `metadata` or that exact address.
+//! translation prefix of unknown length, the IPv6 address is a metadata address if any possible
+//! address is a metadata address, private only if no possible address is a loopback address, and
+//! public only if all possible addresses are public. A metadata address has no other kind and is
+//! not included in any wider range: a rule must contain `metadata` or that exact address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -106,7 +106,7 @@ impl fmt::Display for AddressKind {
 
 /// The IPv4 addresses that an IPv6 address may contain.
 ///
-/// | prefix | mechanism | the IPv4 address |
+/// | prefix | mechanism | IPv4 address |
 /// |---|---|---|
 /// | `64:ff9b::/96` | NAT64 | certain |
 /// | `2002::/16` | 6to4 | certain |
@@ -182,7 +182,7 @@ fn kind_of_v4(address: Ipv4Addr) -> AddressKind {
 fn kind_of_v6(address: Ipv6Addr) -> AddressKind {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => AddressKind::Loopback,
-        // Unspecified, and IPv4-compatible addresses, which are deprecated.
+        // The unspecified address, and the deprecated IPv4-compatible addresses.
         [0, 0, 0, 0, 0, 0, _, _] => AddressKind::Reserved,
         [0x64, 0xff9b, 1, ..] => AddressKind::Private,
         [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => AddressKind::Private,

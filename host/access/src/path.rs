@@ -1,7 +1,7 @@
 //! Lexical normalization of paths.
 //!
 //! Symbolic links are not resolved here. Files are opened below a directory handle, so no link can
-//! lead out of that directory.
+//! point outside of that directory.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub enum PathProblem {
     #[error("it is empty")]
     Empty,
     /// The path leads out of the directory to which it is relative.
-    #[error("it leads out of the root module's directory through \"..\"")]
+    #[error("it leaves the root module's directory through \"..\"")]
     Leaves,
     /// The path contains a NUL byte, which terminates paths in system calls.
     #[error("it contains a NUL byte")]

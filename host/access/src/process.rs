@@ -55,7 +55,7 @@ pub struct FinishedProgram {
     pub duration: Duration,
 }
 
-/// How a program ended.
+/// The way in which a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
     /// With an exit code.

@@ -1,7 +1,7 @@
 //! Classes of protected files: files that a later command trusts, runs or keeps secret.
 //!
-//! Which files belong to a class is defined in `policy`. Unless a rule names the class, plugins
-//! must not write its files, and must not read those of some classes.
+//! `policy` defines the files of each class. Unless a rule names the class, plugins must not write
+//! its files; for some classes, they must not read them either.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub enum ProtectedClass {
     States,
     /// Saved plans.
     Plans,
-    /// Policies, and the consent lock file.
+    /// Policy files, and the consent lock file.
     Policies,
     /// The host's keys.
     Keys,
@@ -144,7 +144,7 @@ impl ProtectedClasses {
         Self(self.0 & other.0)
     }
 
-    /// Returns the classes of the set that are not in another one.
+    /// Returns the classes of the set that are not in another set.
     #[must_use]
     pub const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)

@@ -234,8 +234,8 @@ impl FileAccess {
         self.with_extent(AccessExtent::Tree)
     }
 
-    /// Adds classes to which the file belongs, or which files below the path belong to,
-    /// regardless of the path.
+    /// Adds classes of protected files that the file, or a file below the path, belongs to for a
+    /// reason other than its path.
     #[must_use]
     pub fn with_classes(self, classes: ProtectedClasses) -> Self {
         Self { classes: self.classes.union(classes), ..self }
@@ -360,7 +360,7 @@ impl ProcessStart {
         self
     }
 
-    /// Sets the file to which the program's name resolves, if plugins may write it.
+    /// Sets the file to which the program's name resolves. Set only if plugins may write the file.
     #[must_use]
     pub fn with_replaceable_file(mut self, file: &Path) -> Self {
         self.replaceable = Some(file.to_owned());
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_ambiguous_variables_of_programs() {
+    fn rejects_ambiguous_program_variables() {
         let start = |names: &[&str]| {
             let start = ProcessStart::new("git", []).unwrap();
             start.with_variables(names.iter().copied())

@@ -9,9 +9,9 @@
 //! | [`ResourceInstanceAddress`] | `module.a["k"].data.aws_ami.x[0]` |
 //! | [`ProviderConfigAddress`] | `module.a.provider["registry.terraform.io/hashicorp/aws"].west` |
 //!
-//! Addresses are sorted in Terraform's order: by module (fewer steps before more), then mode, type
-//! and name, then key (none, numbers, strings). Parsing the displayed form of an address always
-//! yields the same address.
+//! Addresses are sorted in Terraform's order: by module (addresses with fewer steps first), then
+//! mode, type and name, then key (none, numbers, strings). Parsing the displayed form of an address
+//! always yields the same address.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -144,7 +144,7 @@ impl fmt::Display for ModulePath {
     }
 }
 
-/// One module call in the address of a module instance.
+/// A module call in the address of a module instance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModuleStep {
     pub name: Str,

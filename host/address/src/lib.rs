@@ -1,5 +1,5 @@
 //! Addresses of providers, provisioners, modules, resources and their instances, and version
-//! constraints: parsing, display, order and validation.
+//! constraints: parsing, formatting, sorting and validation.
 //!
 //! In the workspace, this crate depends only on `value`. It performs no I/O, and does not depend on
 //! configuration files or plugins.

@@ -211,7 +211,7 @@ impl fmt::Display for ForDisplay<'_> {
     }
 }
 
-/// The reason why a text is not a provider address.
+/// The reason why text is not a provider address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderAddressError {
@@ -245,7 +245,7 @@ pub enum ProviderAddressError {
         /// The address without the prefix.
         suggestion: String,
     },
-    /// The namespace is `-` in text written by a person.
+    /// The namespace is `-` in text that a user has written.
     #[error(
         "the provider address \"{source_text}\" has a legacy form that only state files may contain; write \
          \"{suggestion}\""
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_composed_to_nfc() {
+    fn names_are_normalized_to_nfc() {
         assert_eq!(full("a\u{308}/b"), full("ä/b"));
     }
 

@@ -148,7 +148,7 @@ impl Constraints {
     /// Parses a constraint string.
     ///
     /// # Errors
-    /// Returns the invalid constraint and the reason.
+    /// Returns an error with the invalid constraint and the reason.
     ///
     /// # Examples
     /// ```
@@ -190,7 +190,7 @@ impl Constraints {
         }
     }
 
-    /// Returns the constraints of `self` and `other`.
+    /// Returns the union of the constraints in `self` and `other`.
     pub fn and(&self, other: &Self) -> Self {
         Self {
             all: self.all.union(&other.all).cloned().collect(),
@@ -209,8 +209,8 @@ impl Constraints {
     }
 
     /// Returns whether a version meets every constraint. A prerelease must be required exactly.
-    /// `required_version` is an exception: for it, a prerelease of Wardian is treated as the
-    /// release that follows it.
+    /// `required_version` is an exception: a prerelease of Wardian is compared as if it were the
+    /// release.
     pub fn accepts(&self, candidate: &Version) -> bool {
         let release;
         let candidate = if self.compare_prerelease_as_release && !candidate.pre.is_empty() {

@@ -11,7 +11,7 @@ use crate::untrusted::{self, ConfigurationTrust};
 /// Opens the audit log that is specified on the command line (`path`) or in the environment.
 ///
 /// # Errors
-/// If the log cannot be written: a command does not run without the requested record.
+/// Returns an error if the log cannot be written: a command does not run without the requested record.
 pub fn open(
     path: Option<&Path>,
     trust: ConfigurationTrust,

@@ -24,7 +24,7 @@ const WORKSPACE_DIRECTORY: &str = "terraform.tfstate.d";
 /// The name of the only supported backend.
 pub(crate) const LOCAL: &str = "local";
 
-/// The name of a cloud block.
+/// The block type of a `cloud` block.
 const CLOUD: &str = "cloud";
 
 /// Terraform's other backends.
@@ -41,7 +41,7 @@ pub struct LocalBackend {
 /// The options with which `init` configures the backend and migrates its states.
 #[derive(Clone, Debug)]
 pub struct BackendOptions {
-    /// Arguments in addition to those in the block: each is `NAME=VALUE`, or a file of such lines.
+    /// Arguments in addition to the block's arguments: each is `NAME=VALUE`, or a file of such lines.
     pub config: Vec<String>,
     /// Whether to leave the states in the old backend.
     pub reconfigure: bool,
@@ -142,18 +142,18 @@ fn refuse_others(block: &Backend) -> Result<(), AppError> {
     let error = if name == CLOUD {
         Diagnostic::error(
             "HCP Terraform not available yet",
-            "States in HCP Terraform are not supported yet, and runs there are not either. To try this \
-             configuration with a state in this directory, remove the cloud block in a copy of it.",
+            "States and runs in HCP Terraform are not supported yet. To try this configuration with a state \
+             in this directory, remove the cloud block in a copy of it.",
         )
     } else if TERRAFORM_BACKENDS.contains(&name) {
         Diagnostic::error(
             "Backend not available yet",
             format!(
-                "The backend \"{name}\" is not supported yet; only \"local\" is. To try this configuration with \
-                 a state in this directory, override the backend: write `terraform {{ backend \"local\" {{}} }}` to \
-                 a file backend_override.tf, which belongs in no repository, and run `init -reconfigure`. The \
-                 new state is empty; a copy of the existing one, which `terraform state pull` prints, can be \
-                 stored with `state push`."
+                "The backend \"{name}\" is not supported yet; only \"local\" is. To try this configuration \
+                 with a state in this directory, override the backend: write `terraform {{ backend \
+                 \"local\" {{}} }}` to a file backend_override.tf that is not committed, and run `init \
+                 -reconfigure`. The new state is empty; a copy of the existing one, which `terraform state \
+                 pull` prints, can be stored with `state push`."
             ),
         )
     } else {
@@ -167,7 +167,7 @@ fn refuse_others(block: &Backend) -> Result<(), AppError> {
 /// Returns the backend that commands use.
 ///
 /// # Errors
-/// If the configuration differs from the record of `init`.
+/// Returns an error if the configuration differs from the record of `init`.
 pub fn in_effect(
     data_directory: &Path,
     configuration: Option<&Configuration>,
@@ -210,7 +210,7 @@ pub fn recorded(data_directory: &Path) -> Result<LocalBackend, AppError> {
     Ok(Record::read(data_directory)?.map(|recorded| recorded.config).unwrap_or_default())
 }
 
-/// Returns the backend of a saved plan, whose directory may not be initialized.
+/// Returns the backend that a saved plan uses. The plan's directory does not have to be initialized.
 pub fn for_plan(data_directory: &Path, configuration: &Configuration) -> Result<LocalBackend, AppError> {
     let Some(block) = configured_block(&configuration.root().module) else {
         return Ok(LocalBackend::default());

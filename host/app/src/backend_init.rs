@@ -18,8 +18,8 @@ use crate::state_migration;
 /// changed, and records the result. Returns the backend in effect.
 ///
 /// # Errors
-/// If the backend cannot be used, or if it has changed and the options do not specify what to do
-/// with the states.
+/// Returns an error if the backend cannot be used, or if it has changed and the options do not
+/// specify what to do with the states.
 pub async fn initialize(
     context: &AppContext,
     root: &Module,
@@ -29,8 +29,8 @@ pub async fn initialize(
     let recorded = Record::read(&context.data_directory())?;
     let Some(block) = configured_block(root) else {
         if !options.config.is_empty() {
-            let detail = "-backend-config completes a backend block, but the configuration has no backend \
-                block.";
+            let detail = "-backend-config sets arguments of a backend block, but the configuration has no \
+                          backend block.";
             context.frontend.warn(&Diagnostic::warning("Missing backend configuration", detail).into());
         }
         let here = LocalBackend::default();
@@ -62,7 +62,7 @@ pub async fn initialize(
     Ok(wanted)
 }
 
-/// Changes from the recorded backend to another one.
+/// Changes from the recorded backend to a different backend.
 async fn change_backend(
     context: &AppContext,
     recorded: &Record,
@@ -76,9 +76,9 @@ async fn change_backend(
     if !options.migrate_state && !options.force_copy {
         return Err(AppError::new(
             "Backend configuration changed",
-            "The backend has changed since this directory was initialized. Decide what to do with the \
-             states: `wardian init -migrate-state` copies them to the new backend, `wardian init \
-             -reconfigure` leaves them where they are.",
+            "The backend has changed since this directory was initialized. Choose how to handle the states: \
+             `wardian init -migrate-state` copies them to the new backend, `wardian init -reconfigure` \
+             leaves them where they are.",
         ));
     }
     if recorded.type_name != LOCAL {

@@ -1,4 +1,4 @@
-//! The built-in provider. It has no version, and is never installed or locked.
+//! The built-in provider. It has no version, and it is never installed or locked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ pub fn is_known(address: &ProviderAddress) -> bool {
     address.is_built_in() && address.type_name() == TYPE_NAME
 }
 
-/// Returns the provider for an address that [`ProviderAddress::is_built_in`], for the root module
-/// in a directory. `states` checks which other states may be read.
+/// Returns the provider for an address for which [`ProviderAddress::is_built_in`] returns true, and
+/// for the root module in a directory. `states` checks which other states may be read.
 ///
 /// # Errors
-/// If no built-in provider has this address.
+/// Returns an error if no built-in provider has this address.
 pub fn provider(
     address: &ProviderAddress,
     root_directory: &Path,

@@ -1,5 +1,5 @@
-//! The version of Wardian and of its Terraform-compatible interface, and names that Terraform
-//! defines.
+//! The version of Wardian, the version of Terraform with which Wardian is compatible, and names
+//! that Terraform defines.
 
 /// The version of Terraform whose language, formats and commands Wardian implements. It is passed
 /// to providers, written to state files and compared with `required_version`.

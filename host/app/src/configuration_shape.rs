@@ -1,4 +1,4 @@
-//! The shape of a configuration: what kinds of blocks its modules contain, without any values.
+//! The shape of a configuration: the kinds of blocks in its modules, without any values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::fmt;
 use wardian_address::ResourceMode;
 use wardian_config::{Configuration, Module};
 
-/// The target of the log line with the shape of the configuration. It contains no values, so that
-/// crash reports can contain it.
+/// The log target of the line with the configuration's shape. The line contains no values, so crash
+/// reports can include it.
 pub const CONFIGURATION_TARGET: &str = "wardian::configuration";
 
 /// Writes the shape of a configuration, a line for each module.
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shape_has_counts_and_no_values() {
+    fn shape_contains_counts_but_no_values() {
         let text = "variable \"secret\" {\n  default = \"hunter22\"\n}\nresource \"a_b\" \"x\" {}\nresource \"a_b\" \"y\" {}\n\
                     data \"a_b\" \"z\" {}\nmodule \"m\" {\n  source = \"./m\"\n}\n";
         let module = "output \"o\" {\n  value = 1\n}\n";

@@ -2,7 +2,8 @@
 //!
 //! If a plugin that `init` selects declares requests to which no rule of the policy applies, the
 //! user is asked for approval. A request that the policy grants was approved by the policy's
-//! author; consent cannot override a denial. If no user can be asked, nothing is installed.
+//! author; consent cannot override a denial. If the session is not interactive, nothing is
+//! installed.
 //!
 //! The publisher of a signed release is reviewed together with the requests, see
 //! `publisher_consent`.
@@ -111,8 +112,8 @@ struct Candidate<'a> {
 /// in effect. Writes only the policy, and only if the user approves.
 ///
 /// # Errors
-/// If a plugin imports an interface whose capability it does not declare, or if a request is not
-/// granted.
+/// Returns an error if a plugin imports an interface whose capability it does not declare, or if a
+/// request is not granted.
 pub async fn obtain(
     context: &AppContext,
     selection: &Selection,
@@ -222,7 +223,7 @@ pub async fn obtain(
 /// option.
 ///
 /// # Errors
-/// If a replacement is not confirmed. In this case, nothing is installed.
+/// Returns an error if a replacement is not confirmed. In this case, nothing is installed.
 pub async fn confirm_native_programs(
     context: &AppContext,
     selection: &Selection,
@@ -334,8 +335,8 @@ fn retain_overridden(selection: &Selection, before: &ApprovedCapabilities, after
     }
 }
 
-/// Returns the errors about publishers that the user has not accepted, if there are such that no
-/// question can settle. If the pins must not change, there is no question about any publisher.
+/// Returns an error for each publisher that the user has not accepted and cannot accept by
+/// answering a question. If the pins must not change, no publisher can be accepted by an answer.
 fn refused_publishers(
     selection: &Selection,
     publishers: &BTreeMap<ProviderAddress, PublisherChange>,
@@ -381,7 +382,7 @@ fn may_ask(context: &AppContext, options: ConsentOptions<'_>) -> bool {
 /// Asks the user to grant a plugin the access that it requests.
 ///
 /// # Errors
-/// If the answer cannot be read.
+/// Returns an error if the answer cannot be read.
 pub async fn confirm_grant(context: &AppContext, address: &ProviderAddress) -> Result<bool, AppError> {
     match context.frontend.confirm(Confirmation::Grant(address)).await {
         Ok(answer) => Ok(answer == Some(true)),
@@ -406,20 +407,20 @@ fn refusal(
     let address = &component.address;
     let upgrade = if options.upgrade { " -upgrade" } else { "" };
     let detail = format!(
-        "{} requests access that no policy grants or denies, and there is no user to ask. Nothing was \
-         installed. Review the requests; to grant them, run `wardian policy grant {}{upgrade} -yes`, \
-         or add this to {POLICY_FILE_NAME}:\n\n{}",
+        "{} requests access that no policy grants or denies, and Wardian cannot ask, because the session is \
+         not interactive. Nothing was installed. Review the requests; to grant them, run `wardian policy \
+         grant {}{upgrade} -yes`, or add this to {POLICY_FILE_NAME}:\n\n{}",
         component_name(component),
         address.for_display(),
         grant_block(address, open).trim_end()
     );
-    Diagnostic::error("Plugin asks for what is not granted", detail)
+    Diagnostic::error("Plugin requests access that is not granted", detail)
 }
 
 /// Adds rules to the root module's policy.
 ///
 /// # Errors
-/// If the file cannot be read, parsed or written.
+/// Returns an error if the file cannot be read, parsed or written.
 pub fn write(
     context: &AppContext,
     address: &ProviderAddress,

@@ -1,10 +1,10 @@
 //! The consent lock file, and the check before each run that the user has consented to the plugins.
 //!
 //! The check does not apply to
-//! - embedded plugins: they change only with Wardian, which defines their grants;
-//! - plugins with a development override: their code changes with each build;
-//! - plugins that declare no capabilities: there is nothing to approve;
-//! - native plugins: nothing would enforce their declaration.
+//! - embedded plugins, because they change only with Wardian, which defines their grants;
+//! - plugins with a development override, because their code changes with each build;
+//! - plugins that declare no capabilities, because there is nothing to approve;
+//! - native plugins, because nothing would enforce their declaration.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +27,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Reads the consent lock file of the root module.
 ///
 /// # Errors
-/// If the file exists but cannot be read or parsed.
+/// Returns an error if the file exists but cannot be read or parsed.
 pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
     match read_text(Path::new(CONSENT_LOCK_FILE_NAME)) {
         Ok(None) => Ok(ApprovedCapabilities::default()),
@@ -42,7 +42,7 @@ pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
 /// Replaces the consent lock file.
 ///
 /// # Errors
-/// If the file cannot be written. In this case, the old file is unchanged.
+/// Returns an error if the file cannot be written. In this case, the old file is unchanged.
 pub fn save(agreements: &ApprovedCapabilities) -> Result<(), AppError> {
     atomic_write::write(Path::new(CONSENT_LOCK_FILE_NAME), agreements.render().as_bytes()).map_err(|error| {
         AppError::new(
@@ -52,7 +52,7 @@ pub fn save(agreements: &ApprovedCapabilities) -> Result<(), AppError> {
     })
 }
 
-/// Returns a file's text, or [`None`] if the file does not exist.
+/// Returns a file's content, or [`None`] if the file does not exist.
 pub fn read_text(path: &Path) -> io::Result<Option<String>> {
     match read_regular(path, MAX_BYTES) {
         Ok(bytes) => match String::from_utf8(bytes) {
@@ -67,8 +67,8 @@ pub fn read_text(path: &Path) -> io::Result<Option<String>> {
 /// Returns a component's declaration and imports.
 ///
 /// # Errors
-/// If they cannot be read, or if the component imports an interface whose capability it does not
-/// declare.
+/// Returns an error if the declaration or the imports cannot be read, or if the component imports
+/// an interface whose capability it does not declare.
 pub fn inspect_component(component: &ComponentArtifact, root_module: &Path) -> Result<Inspected, Diagnostic> {
     let cannot = |why: String| {
         let name = component_name(component);
@@ -93,8 +93,8 @@ pub fn component_name(component: &ComponentArtifact) -> String {
 /// Checks the plugins of a run against the consent lock file.
 ///
 /// # Errors
-/// All plugins that import an interface whose capability they do not declare, or for whose
-/// declaration there is no consent.
+/// Returns an error for each plugin that imports an interface whose capability it does not declare,
+/// or that the user has not consented to.
 pub fn check(
     artifacts: &BTreeMap<ProviderAddress, PluginArtifact>,
     root_module: &Path,
@@ -135,7 +135,7 @@ pub fn check(
              Run `wardian init`, which shows the requests.",
             component_name(component)
         );
-        problems.push(Diagnostic::error("Plugin's declaration was not agreed to", detail));
+        problems.push(Diagnostic::error("Plugin's declaration was not approved", detail));
     }
     Ok(problems.into_result(())?)
 }

@@ -81,7 +81,7 @@ pub struct AppContext {
     named_files: Vec<NamedFile>,
     /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
-    /// Confines what the host reads for an untrusted configuration. `None` for a trusted
+    /// Restricts the files that the host reads for an untrusted configuration. `None` for a trusted
     /// configuration, which can refer to any file that the user can read.
     pub confinement: Option<HostConfinement>,
 }
@@ -106,7 +106,7 @@ impl AppContext {
     /// Returns the context of the process's working directory.
     ///
     /// # Errors
-    /// If the directory does not exist, or the environment contains invalid settings.
+    /// Returns an error if the directory does not exist, or the environment contains invalid settings.
     pub fn new(options: AppOptions) -> Result<Self, AppError> {
         let AppOptions {
             frontend,
@@ -159,7 +159,7 @@ impl AppContext {
         self.accept(self.load_files(Path::new(".")))
     }
 
-    /// Loads the configuration in the directory as far as its modules are installed.
+    /// Loads the configuration in the directory. Modules that are not installed are omitted.
     pub fn load_with(&self, installed: &InstalledModules) -> LoadedRoot {
         let directory = Path::new(".");
         match &self.confinement {
@@ -176,7 +176,8 @@ impl AppContext {
     /// Loads the configuration in a directory, with its warnings.
     ///
     /// # Errors
-    /// If the configuration cannot be read or contains errors; all errors are returned.
+    /// Returns an error if the configuration cannot be read or contains errors; all errors are
+    /// returned.
     pub fn load(&self, directory: &Path) -> Result<(Arc<Configuration>, Diagnostics), AppError> {
         Ok(checked(self.load_files(directory)?))
     }
@@ -256,7 +257,7 @@ impl AppContext {
     /// Returns the CLI configuration, and shows its warnings once.
     ///
     /// # Errors
-    /// If a file is invalid.
+    /// Returns an error if a file is invalid.
     pub fn cli_config(&self) -> Result<CliConfig, AppError> {
         let loaded = self.load_cli_config().map_err(|error| {
             AppError::new("CLI configuration cannot be used", sentence(&error.to_string()))
@@ -272,7 +273,7 @@ impl AppContext {
     /// Returns the sources of plugins for a command that makes no requests.
     ///
     /// # Errors
-    /// If the CLI configuration or a directory of plugins cannot be read.
+    /// Returns an error if the CLI configuration or a directory of plugins cannot be read.
     pub fn sources(&self) -> Result<Sources<'_>, AppError> {
         let home = self.environment.home();
         let config = self.cli_config()?;
@@ -296,7 +297,7 @@ impl AppContext {
     /// Returns the clients for the host's own requests. No request is sent.
     ///
     /// # Errors
-    /// If a setting in the environment or in the CLI configuration is invalid.
+    /// Returns an error if a setting in the environment or in the CLI configuration is invalid.
     pub fn network(&self, access: NetworkAccess) -> Result<HostNetwork, AppError> {
         let access = if self.environment.is_offline() { NetworkAccess::Offline } else { access };
         let platform = Platform::current();
@@ -315,7 +316,8 @@ impl AppContext {
     /// Returns the sources of plugins for a command that may send requests.
     ///
     /// # Errors
-    /// If the CLI configuration, the plugin cache or a directory of plugins cannot be read.
+    /// Returns an error if the CLI configuration, the plugin cache or a directory of plugins cannot
+    /// be read.
     pub fn network_sources(&self, network: &HostNetwork) -> Result<Sources<'_>, AppError> {
         let mut sources = self.sources()?;
         let servers =
@@ -328,7 +330,7 @@ impl AppContext {
     /// Returns the plugin cache, if one is configured.
     ///
     /// # Errors
-    /// If its directory does not exist and cannot be created.
+    /// Returns an error if the cache's directory does not exist and cannot be created.
     pub fn plugin_cache(&self) -> Result<Option<PackageCache>, AppError> {
         let config = self.cli_config()?;
         let Some(directory) = self.environment.plugin_cache().or(config.plugin_cache_dir) else {
@@ -352,7 +354,7 @@ impl AppContext {
         let named = self.environment.cli_config_file();
         let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
         let main_file = named.clone().or_else(own);
-        // If the environment specifies a CLI configuration file, the directory is not read, either.
+        // If the environment specifies a CLI configuration file, the directory is not read either.
         let directory = match named {
             Some(_) => None,
             None => home.as_ref().map(|home| home.join(".terraform.d")),
@@ -444,7 +446,7 @@ impl AppContext {
     /// Returns the policy in effect.
     ///
     /// # Errors
-    /// All errors of all policy files: no plugin runs with an invalid policy.
+    /// Returns all errors in all policy files. No plugin runs with an invalid policy.
     pub fn policy(&self) -> Result<Arc<Policy>, AppError> {
         if let Some(policy) = self.policy.get() {
             return Ok(Arc::clone(policy));
@@ -484,7 +486,8 @@ impl AppContext {
     }
 
     /// Compares the directories that policies grant to these plugins and to provisioners with the
-    /// recorded directories, and records new ones. Returns the targets.
+    /// recorded directories, and records new directories. Returns the directories that the granted
+    /// paths resolve to.
     fn check_granted_paths(
         &self,
         policy: &Policy,
@@ -522,10 +525,10 @@ impl AppContext {
     }
 
     /// Records the directories that all policies grant. Warns about directories that have changed,
-    /// because the user now grants the new ones.
+    /// because the user now grants the new directories.
     ///
     /// # Errors
-    /// If a directory leads through a link that a plugin may have created.
+    /// Returns an error if the path of a directory contains a link that a plugin may have created.
     pub fn record_granted_paths(&self) -> Result<(), AppError> {
         let on_change = if self.confinement.is_some() { OnChange::Reject } else { OnChange::Record };
         // Consent may have added rules since the policies were read.
@@ -536,8 +539,8 @@ impl AppContext {
     /// changed the policy.
     ///
     /// # Errors
-    /// If the policies cannot be read, or a directory leads through a link that a plugin may have
-    /// created.
+    /// Returns an error if the policies cannot be read, or the path of a directory contains a link
+    /// that a plugin may have created.
     pub fn record_grants_to(&self, address: &ProviderAddress) -> Result<(), AppError> {
         let is_new =
             |granted: &GrantedDirectory<'_>| granted.level == Level::RootModule && granted.is_for(address);
@@ -617,8 +620,8 @@ fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
     check_required_versions(&configuration, &mut diagnostics);
     tracing::info!(target: CONFIGURATION_TARGET, shape = %ConfigurationShape(&configuration));
     let configuration = Arc::new(configuration);
-    // The process ends after the command, so the memory is not freed. Freeing it would take a tenth
-    // of the time of a `validate`.
+    // The process exits after the command, so the memory is not freed. Freeing it would take a
+    // tenth of the time that `validate` takes.
     std::mem::forget(Arc::clone(&configuration));
     (configuration, diagnostics)
 }

@@ -1,4 +1,5 @@
-//! Every environment variable that Wardian reads. No other module contains the name of one.
+//! Every environment variable that Wardian reads. No other module contains the name of an
+//! environment variable.
 //!
 //! The variables are read once, at the start, so that their values are the same during the whole
 //! run.
@@ -42,9 +43,9 @@ variables! {
     CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
     TOKEN = "TF_TOKEN_": "TF_TOKEN_app_example_com: the API token for the host app.example.com";
     PLUGIN_CACHE = "TF_PLUGIN_CACHE_DIR": "the directory of downloaded provider packages, for all configurations";
-    PLUGIN_CACHE_MAY_BREAK = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "not empty: use cached packages whose hash the lock file does not have";
-    REGISTRY_RETRIES = "TF_REGISTRY_DISCOVERY_RETRY": "how many times a failed request to a registry is repeated";
-    REGISTRY_TIMEOUT = "TF_REGISTRY_CLIENT_TIMEOUT": "the time limit in seconds of requests to registries";
+    PLUGIN_CACHE_MAY_BREAK = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "not empty: use cached packages whose hash is not in the lock file";
+    REGISTRY_RETRIES = "TF_REGISTRY_DISCOVERY_RETRY": "how many times a failed request to a registry is retried";
+    REGISTRY_TIMEOUT = "TF_REGISTRY_CLIENT_TIMEOUT": "the timeout of requests to registries, in seconds";
     USER_AGENT = "TF_APPEND_USER_AGENT": "text that is appended to the user agent of requests";
     AWS_ACCESS_KEY_ID = "AWS_ACCESS_KEY_ID": "the access key for modules in S3, with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN";
     AWS_SECRET_ACCESS_KEY = "AWS_SECRET_ACCESS_KEY": "the secret of the access key for modules in S3";
@@ -70,7 +71,7 @@ variables! {
     CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's policy directory `wardian`, instead of ~/.config";
     RUNTIME_DIRECTORY = "XDG_RUNTIME_DIR": "the parent of the file with credentials of container tools";
     PROGRAMS = "PATH": "the directories of git, hg and the credential helpers of container tools";
-    OUTPUT = "WARDIAN_OUTPUT": "`terraform` or `tofu`: print that program's literal lines, as if called by its name";
+    OUTPUT = "WARDIAN_OUTPUT": "`terraform` or `tofu`: print exactly that program's lines, as if called by its name";
     NO_COLOR = "NO_COLOR": "not empty: no color";
     TERMINAL = "TERM": "`dumb`: no color and no live progress";
     COLUMNS = "COLUMNS": "the line width of output if there is no terminal";
@@ -127,15 +128,15 @@ impl ProcessEnvironment {
         self
     }
 
-    /// Sets the file of the running program. If the program is started with
-    /// [`COMPILER_ARGUMENT`](wardian_sandbox::COMPILER_ARGUMENT), it compiles components in a
-    /// separate process.
+    /// Sets the file of the running program. Started with
+    /// [`COMPILER_ARGUMENT`](wardian_sandbox::COMPILER_ARGUMENT), the program is the separate
+    /// process that compiles components.
     pub fn with_own_program(mut self, program: Option<PathBuf>) -> Self {
         self.own_program = program;
         self
     }
 
-    /// Returns the file of the running program, if it can compile components.
+    /// Returns the executable of the running program, if it can compile components.
     pub(crate) fn own_program(&self) -> Option<&Path> {
         self.own_program.as_deref()
     }
@@ -153,7 +154,7 @@ impl ProcessEnvironment {
         self.text(name).map(PathBuf::from)
     }
 
-    /// Returns the names and texts of the variables that are set by `TF_VAR_name`.
+    /// Returns the names and values of the input variables that `TF_VAR_name` variables set.
     pub fn root_variables(&self) -> Vec<(String, String)> {
         self.variables
             .iter()
@@ -162,8 +163,8 @@ impl ProcessEnvironment {
     }
 
     /// Returns the additional arguments for a command, each with the name of its environment
-    /// variable: first the arguments for this command, then those for all commands. The command's
-    /// name includes its parent commands.
+    /// variable: first the arguments for this command, then the arguments for all commands. The
+    /// command's name includes its parent commands.
     pub fn arguments(&self, command: &str) -> Vec<(String, &str)> {
         let own = format!("{COMMAND_ARGUMENTS}{}", command.replace([' ', '-'], "_"));
         [own, ARGUMENTS.to_owned()]
@@ -265,7 +266,7 @@ impl ProcessEnvironment {
         tokens.map(|(name, value)| (name.clone(), value.clone()))
     }
 
-    /// Returns the plugin cache that overrides the one in the CLI configuration.
+    /// Returns the plugin cache that overrides the cache in the CLI configuration.
     pub(crate) fn plugin_cache(&self) -> Option<PathBuf> {
         self.path(PLUGIN_CACHE)
     }
@@ -275,7 +276,7 @@ impl ProcessEnvironment {
         self.text(PLUGIN_CACHE_MAY_BREAK).is_some()
     }
 
-    /// Returns the netrc file that overrides the one in the home directory.
+    /// Returns the netrc file that overrides the file in the home directory.
     pub(crate) fn netrc(&self) -> Option<PathBuf> {
         self.path(NETRC)
     }
@@ -310,7 +311,7 @@ impl ProcessEnvironment {
         listed.filter(|registry| !registry.is_empty())
     }
 
-    /// Returns the time in published releases.
+    /// Returns the timestamp of published releases.
     pub fn source_date(&self) -> Option<&str> {
         self.text(SOURCE_DATE)
     }
@@ -369,7 +370,7 @@ impl ProcessEnvironment {
         self.path(LOG_PATH)
     }
 
-    /// Returns the name of the product in whose wording the output is printed, if it is set.
+    /// Returns the name of the product whose name and commands the output contains, if it is set.
     pub fn output_product(&self) -> Option<&str> {
         self.text(OUTPUT)
     }
@@ -481,14 +482,14 @@ mod tests {
     }
 
     #[test]
-    fn prefix_of_root_variables_is_removed() {
+    fn tf_var_prefix_is_removed() {
         let environment = environment(&[("TF_VAR_a", "1"), ("TF_VAR_b_c", ""), ("TF_VARIABLE", "2")]);
         let expected = [("a".to_owned(), "1".to_owned()), ("b_c".to_owned(), String::new())];
         assert_eq!(environment.root_variables(), expected);
     }
 
     #[test]
-    fn command_arguments_precede_general_ones() {
+    fn command_specific_arguments_precede_general_arguments() {
         let environment = environment(&[("TF_CLI_ARGS", "-no-color"), ("TF_CLI_ARGS_state_list", "-id=x")]);
         let texts = |command| -> Vec<&str> {
             environment.arguments(command).into_iter().map(|(_, text)| text).collect()
@@ -530,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_locations_follow_variables() {
+    fn environment_variables_determine_policy_locations() {
         let places = |variables: &[(&str, &str)]| {
             environment(variables).policy_places(Path::new("/srv/project"), Path::new("/srv"))
         };

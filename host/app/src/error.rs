@@ -93,7 +93,7 @@ pub fn json_reason(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Eof if line == 1 && column == 0 => "it is empty".to_owned(),
         serde_json::error::Category::Eof => {
-            format!("it ends in the middle of a value, in line {line}, column {column}, as if it was cut off")
+            format!("it ends in the middle of a value, in line {line}, column {column}, as if truncated")
         }
         serde_json::error::Category::Syntax => {
             format!("it is not valid JSON in line {line}, column {column}")
@@ -117,8 +117,8 @@ impl From<LockError> for AppError {
                     io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
                 );
                 let advice = if is_read_only {
-                    " If the state need not be changed, as in a plan, run the command with -lock=false. It is \
-                     safe only if nobody changes the state in the meantime."
+                    " If the state need not be changed, as in a plan, run the command with -lock=false. \
+                     This is safe only if the state does not change in the meantime."
                 } else {
                     ""
                 };
@@ -144,8 +144,7 @@ impl From<LockError> for AppError {
     }
 }
 
-/// Formats an error text as a sentence with a capital letter and a full stop, which libraries'
-/// error texts lack.
+/// Formats a library's error message as a sentence, with a capital letter and a period.
 pub fn sentence(text: &str) -> String {
     let mut characters = text.trim_end().trim_end_matches('.').chars();
     match characters.next() {

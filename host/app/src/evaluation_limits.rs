@@ -1,4 +1,4 @@
-//! The limits of the values that the expressions of a run produce.
+//! The limits on the values that the expressions of a run produce.
 
 use wardian_lang::EvaluationLimits;
 use wardian_policy::{Policy, PolicySetting};
@@ -7,7 +7,7 @@ use wardian_policy::{Policy, PolicySetting};
 const UNTRUSTED_EXPRESSION: u64 = 64 << 20;
 const UNTRUSTED_TOTAL: u64 = 384 << 20;
 
-/// How to change a limit that no policy sets.
+/// The advice for changing a limit that no policy sets.
 const REMEDY: &str = "If the configuration needs more, the organisation's or the user's policy can set another \
                       limit: evaluation { expression_size = \"2 GiB\", total_size = \"16 GiB\" }, each on a \
                       line of its own.";

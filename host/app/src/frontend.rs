@@ -13,7 +13,7 @@ use crate::error::AppError;
 use crate::publisher_consent::PublisherChange;
 use crate::state_migration::StateCopy;
 
-/// Shows the library's reports, and asks the user. The command line implements this trait.
+/// Shows the library's reports, and asks the user. The `cli` crate implements this trait.
 #[async_trait]
 pub trait Frontend: Send + Sync {
     fn warn(&self, warnings: &Diagnostics);
@@ -26,7 +26,7 @@ pub trait Frontend: Send + Sync {
     /// Asks the user to confirm something. Returns `None` if the input ended without an answer.
     ///
     /// # Errors
-    /// If the answer cannot be read.
+    /// Returns an error if the answer cannot be read.
     async fn confirm(&self, question: Confirmation<'_>) -> io::Result<Option<bool>>;
 }
 
@@ -82,7 +82,7 @@ pub enum AppEvent<'a> {
     },
     /// The approved requests were written to the consent lock file.
     ConsentRecorded,
-    /// The publishers were written to the consent lock file, and no requests.
+    /// Only publishers were written to the consent lock file, no requests.
     PublishersRecorded,
 }
 

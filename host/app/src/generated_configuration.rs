@@ -17,7 +17,7 @@ const HEADER: &str =
 /// Before the plan is made, checks that the file does not exist, so that no file is overwritten.
 ///
 /// # Errors
-/// If the file exists.
+/// Returns an error if the file exists.
 pub fn check_absent(path: &Path) -> Result<(), AppError> {
     match path.symlink_metadata() {
         Ok(_) => Err(exists(path)),
@@ -30,7 +30,7 @@ pub fn check_absent(path: &Path) -> Result<(), AppError> {
 /// no file is created.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn write(path: &Path, plan: &Plan) -> Result<bool, AppError> {
     let Some(text) = text(plan) else { return Ok(false) };
     let opened = OpenOptions::new().write(true).create_new(true).open(path);

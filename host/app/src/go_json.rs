@@ -1,5 +1,5 @@
-//! JSON in the format of Go's encoder, which escapes characters that have a meaning in HTML.
-//! Characters that must not reach a terminal are also escaped.
+//! JSON in the format of Go's encoder, which escapes the characters that are special in HTML.
+//! Characters that are unsafe to print on a terminal are also escaped.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use wardian_printable::escape::is_deceptive;
 
-/// Returns a document on one line, without a line break at its end.
+/// Returns a document on one line, without a trailing line break.
 pub fn compact(document: &impl Serialize) -> String {
     let mut out = Vec::new();
     // Writing to memory cannot fail.
@@ -16,7 +16,7 @@ pub fn compact(document: &impl Serialize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Returns an indented document, without a line break at its end.
+/// Returns an indented document, without a trailing line break.
 pub fn pretty(document: &impl Serialize) -> String {
     let mut out = Vec::new();
     let formatter = Escaping(PrettyFormatter::new());
@@ -24,11 +24,11 @@ pub fn pretty(document: &impl Serialize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Writes a document incrementally in the format of [`compact`], without holding it in memory in
-/// full.
+/// Writes a document incrementally in the format of [`compact`], without holding the complete
+/// output in memory.
 ///
 /// # Errors
-/// If the output cannot be written.
+/// Returns an error if the output cannot be written.
 pub fn write_compact(document: &impl Serialize, out: impl Write) -> io::Result<()> {
     let mut serializer = Serializer::with_formatter(out, Escaping(CompactFormatter));
     document.serialize(&mut serializer).map_err(io::Error::from)

@@ -1,17 +1,18 @@
-//! Records on this machine the directories to which granted paths lead.
+//! Records, on this machine, the directories that granted paths resolve to.
 //!
 //! The meaning of a granted path can change: a plugin that may write a parent directory could
-//! replace a directory with a link to another one between two runs. Therefore the directory that a
-//! path leads to, with all links resolved, is recorded when `init` or `policy grant` grants the
-//! path, or else when the path is first used. Other commands compare the directory with the record,
-//! and stop if it differs. For a path that does not exist yet, the record contains the path with
-//! its nearest existing parent resolved.
+//! replace a directory with a link to another directory between two runs. Therefore, the directory
+//! that a path resolves to is recorded when `init` or `policy grant` grants the path, or else when
+//! the path is first used. Other commands compare the directory with the record, and stop if it
+//! differs. For a path that does not exist yet, the record contains the path with its nearest
+//! existing parent resolved.
 //!
 //! The record is in the user's data directory, in one file for each project. Only this user can
 //! write it. Each entry belongs to a policy file, a plugin pattern and a path. If there is no such
-//! directory, or other users can write to it, paths are not recorded. In that case, only the rule
-//! that no granted path may lead through a link in a directory that plugins may write applies
-//! ([`WritableDirectories`]). The cost is one file, and one lookup for each component of a path.
+//! directory, or other users can write to it, paths are not recorded. In that case, the only
+//! protection is the rule that no granted path may contain a link in a directory that plugins may
+//! write ([`WritableDirectories`]). The cost is one file read, and one lookup for each path
+//! component.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +34,7 @@ const VERSION: u32 = 1;
 /// Maximum size of a record.
 const MAX_RECORD_BYTES: u64 = 16 << 20;
 
-/// The reaction to a path that no longer leads to the recorded directory.
+/// The response to a path that no longer resolves to the recorded directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnChange {
     /// Reports an error.
@@ -51,7 +52,7 @@ pub struct GrantedPaths {
     has_changed: bool,
 }
 
-/// Identifies a granted path. Paths are escaped so that different paths have different texts.
+/// Identifies a granted path. Paths are escaped so that different paths result in different strings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct EntryKey {
     policy: String,
@@ -78,7 +79,7 @@ impl GrantedPaths {
     /// Reads the record of a project. `private` is the user's directory for private data.
     ///
     /// # Errors
-    /// If the record is damaged.
+    /// Returns an error if the record is damaged.
     pub fn open(private: Option<&Path>, project: &Path) -> Result<Self, AppError> {
         let project = escape(project);
         let directory = private.map(|private| private.join(DIRECTORY_NAME));
@@ -105,11 +106,11 @@ impl GrantedPaths {
     }
 
     /// Compares the granted paths with the record, adds missing paths, and returns the directories
-    /// to which the paths lead. Warns about changes that it records.
+    /// that the paths resolve to. Warns about changes that it records.
     ///
     /// # Errors
-    /// All paths that lead to a different directory, or through a link that a plugin may have
-    /// created.
+    /// Returns an error for each path that resolves to a different directory, or that contains a
+    /// link that a plugin may have created.
     pub fn check<'a>(
         &mut self,
         policy: &Policy,
@@ -129,10 +130,10 @@ impl GrantedPaths {
                         directory.plugin(),
                         directory.path.display()
                     );
-                    problems.push(Diagnostic::error("Granted directory leads through a link", detail));
+                    problems.push(Diagnostic::error("Path of a granted directory contains a link", detail));
                     continue;
                 }
-                // The plugin cannot use this path, either.
+                // The plugin cannot use this path either.
                 Err(GrantedPathError::Access(_)) => continue,
             };
             let key = EntryKey {
@@ -193,15 +194,15 @@ impl GrantedPaths {
 
 fn change(directory: &GrantedDirectory<'_>, known: &str, found: &str) -> String {
     format!(
-        "{} grants {} the directory {}. The path led to {known} when it was recorded, and now leads to \
-         {found}",
+        "{} grants {} the directory {}. The path resolved to {known} when it was recorded, and now resolves \
+         to {found}",
         directory.file,
         directory.plugin(),
         directory.path.display()
     )
 }
 
-/// Escapes a path so that different paths have different texts.
+/// Escapes a path so that different paths result in different strings.
 fn escape(path: &Path) -> String {
     match path.to_str() {
         Some(text) if !text.contains('\\') && !text.chars().any(char::is_control) => text.to_owned(),
@@ -275,7 +276,7 @@ mod tests {
             Policy::new(&root, [file.unwrap_or_else(|error| panic!("{error}"))], [])
         }
 
-        /// Returns the targets and the number of warnings, or the texts of the errors.
+        /// Returns the targets and the number of warnings, or the error messages.
         fn check(&self, policy: &Policy, on_change: OnChange) -> Result<(Vec<PathBuf>, usize), String> {
             let mut record =
                 GrantedPaths::open(Some(&self.path("private")), &self.path("project")).map_err(text)?;
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_that_does_not_exist_is_recorded_with_its_parent() {
+    fn missing_directory_is_recorded_with_its_parent() {
         let place = Place::new();
         let policy = place.policy(&[("acme/files", "data/new/deep", "read")]);
         let target = place.path("project/data/new/deep");
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_that_becomes_a_link_below_a_writable_one_is_rejected() {
+    fn directory_replaced_by_a_link_in_a_writable_directory_is_rejected() {
         let place = Place::new();
         let policy = place.policy(&[("acme/one", "data", "write"), ("acme/two", "data/cache", "read")]);
         fs::create_dir(place.path("project/data/cache")).unwrap();
@@ -335,7 +336,7 @@ mod tests {
         for on_change in [OnChange::Reject, OnChange::Record] {
             assert!(place.check(&policy, on_change).unwrap_err().contains("is a symbolic link"));
         }
-        // Even without a record, a granted path must not lead through a link in a writable
+        // Even without a record, a granted path must not pass through a link in a writable
         // directory.
         fs::remove_dir_all(place.path("private")).unwrap();
         assert!(place.check(&policy, OnChange::Reject).unwrap_err().contains("is a symbolic link"));
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_that_others_may_write_holds_no_record() {
+    fn nothing_is_recorded_in_a_directory_that_others_can_write() {
         let place = Place::new();
         let policy = place.policy(&[("acme/one", "data", "read")]);
         let directory = place.path("private/granted-paths");
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn escaped_paths_differ() {
+    fn escaped_paths_are_unique() {
         use std::os::unix::ffi::OsStrExt as _;
         let texts: Vec<String> = [&b"/a\xff"[..], b"/a\xfe", b"/a\\xff", b"/a\n", b"/a\\n", b"/\xc3\xa9"]
             .iter()

@@ -49,7 +49,7 @@ impl HostNetwork {
     /// Creates the clients. No request is sent.
     ///
     /// # Errors
-    /// If a setting in the environment or in the CLI configuration is invalid.
+    /// Returns an error if a setting in the environment or in the CLI configuration is invalid.
     pub(crate) fn new(settings: NetworkSettings<'_>) -> Result<Self, AppError> {
         let NetworkSettings { environment, config, access, observer, .. } = &settings;
         let access = *access;
@@ -104,7 +104,7 @@ fn credentials(settings: &NetworkSettings<'_>) -> Result<Credentials, AppError> 
         let file = format!("terraform-credentials-{}", helper.name);
         let found =
             helper_directories.iter().map(|directory| directory.join(&file)).find(|path| path.is_file());
-        // A missing program is an error of the first request that needs a token.
+        // A missing program is reported by the first request that needs a token.
         let expected = || helper_directories.last().map(|directory| directory.join(&file));
         let path = found.or_else(expected).unwrap_or_else(|| PathBuf::from(&file));
         let mut program = CredentialsProgram::new(&helper.name, path, *directory);
@@ -210,7 +210,8 @@ fn downloader(
     }))
 }
 
-/// Reads the netrc file, if there is one. Only the environment can name a file that must exist.
+/// Reads the netrc file, if it exists. A file that exists but cannot be read is an error only if the
+/// environment names it.
 fn netrc(environment: &ProcessEnvironment) -> Result<Netrc, AppError> {
     let named = environment.netrc();
     let path = named.clone().or_else(|| Some(environment.home()?.join(".netrc")));

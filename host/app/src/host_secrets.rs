@@ -1,5 +1,5 @@
-//! The secrets that policies bind to destinations: environment variables and files of the user.
-//! They are read only when a request needs them, and are never stored.
+//! The secrets that policies bind to destinations: the user's environment variables and files. They
+//! are read only when a request needs them, and are never stored.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use wardian_sandbox::{MissingSecret, Secret, Secrets};
 
 use crate::environment::ProcessEnvironment;
 
-/// Maximum size of a secret. HTTP headers are no longer than this.
+/// Maximum size of a secret, which is also the maximum size of an HTTP header.
 const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 /// Reads secrets from the environment and from files.
@@ -41,7 +41,7 @@ impl Secrets for HostSecrets {
     }
 }
 
-/// Returns a file's text without its final line break.
+/// Returns a file's content without its trailing line break.
 fn content(path: &Path) -> Result<String, String> {
     let describe = |error: std::io::Error| error.to_string();
     // Reading another kind of file, such as a pipe, could block forever.
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn last_line_break_of_secret_is_removed() {
+    fn trailing_newline_is_removed_from_secret() {
         let place = tempfile::tempdir().unwrap();
         let environment = [("TOKEN", "from a variable"), ("EMPTY", "")];
         let environment: ProcessEnvironment =

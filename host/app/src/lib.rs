@@ -1,5 +1,5 @@
-//! The library behind the command line: a root module's directory and everything that commands
-//! do in it, without arguments, rendering or a terminal.
+//! The library behind the command line: everything that commands do in a root module's directory,
+//! except for argument parsing, rendering and terminal access.
 //!
 //! [`AppContext`] is the composition root. It loads the configuration, finds the plugins, checks
 //! them against the lock files and the policy, and passes the engine its inputs. Other modules

@@ -12,10 +12,10 @@ use wardian_modules::{MANIFEST_FILE_NAME, ManifestRecord, ModuleManifest};
 
 use crate::error::AppError;
 
-/// Returns the installed modules of a manifest's text.
+/// Parses a manifest, and returns the installed modules.
 ///
-/// A record of a module in a local directory is included, because its address differs from that of
-/// an installed module.
+/// A record of a module in a local directory is included, because its address differs from an
+/// installed module's address.
 pub fn installed_modules(text: &[u8]) -> InstalledModules {
     to_installed(&ModuleManifest::parse(text))
 }
@@ -106,7 +106,7 @@ pub fn source_address(source: &str) -> String {
 /// module.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn save(records: Vec<ManifestRecord>, data_directory: &Path) -> Result<Vec<ManifestRecord>, AppError> {
     let directory = modules_directory(data_directory);
     let known = ModuleManifest::read(&directory);

@@ -27,7 +27,7 @@ use crate::module_manifest;
 /// The key under which the module of `init -from-module` is fetched.
 const FROM_MODULE_KEY: &str = "from-module";
 
-/// How modules are installed.
+/// The settings for installing modules.
 pub struct ModuleOptions<'a> {
     pub network: &'a HostNetwork,
     pub mode: InstallMode,
@@ -41,14 +41,15 @@ pub struct InstalledConfiguration {
     pub configuration: Arc<Configuration>,
     /// The pins of all packages that the configuration uses, for the lock file.
     pub pins: ModulePins,
-    /// The records of local modules that are new or changed, or of all if modules are upgraded.
+    /// The records of local modules that are new or changed, or of all local modules if modules are
+    /// upgraded.
     pub local_modules: Vec<ManifestRecord>,
 }
 
 /// Loads the root module's blocks, although modules that it calls may not be installed.
 ///
 /// # Errors
-/// If the root module has errors.
+/// Returns an error if the root module has errors.
 pub fn root_module(context: &AppContext) -> Result<Arc<Module>, AppError> {
     let installed = module_manifest::read_installed_modules(&context.data_directory());
     match context.load_with(&installed) {
@@ -62,7 +63,7 @@ pub fn root_module(context: &AppContext) -> Result<Arc<Module>, AppError> {
 /// the list of modules, but not the pins.
 ///
 /// # Errors
-/// All errors of the configuration and of the installation.
+/// Returns all errors in the configuration and all installation errors.
 pub async fn install(
     context: &AppContext,
     options: ModuleOptions<'_>,
@@ -77,7 +78,8 @@ pub async fn install(
             LoadedRoot::Invalid(problems) => return Err(problems.into()),
             LoadedRoot::Incomplete { problems, .. } if problems.has_errors() => return Err(problems.into()),
             LoadedRoot::Incomplete { missing, problems, root } => {
-                // A module that was installed but cannot be read would be installed again and again.
+                // A module that was installed but cannot be read would otherwise be installed
+                // repeatedly.
                 if missing.iter().any(|module| installed.get(&module.key()).is_some()) {
                     let incomplete = LoadedRoot::Incomplete { missing, problems, root };
                     return Err(incomplete.into_result().err().unwrap_or_default().into());
@@ -235,7 +237,7 @@ fn manifest_error(error: &ModuleCacheError) -> AppError {
 /// Records the pins of modules, if they have changed. All other content of the lock file remains.
 ///
 /// # Errors
-/// If the lock file cannot be read or written, or must not change.
+/// Returns an error if the lock file cannot be read or written, or must not change.
 pub fn record_pins(context: &AppContext, pins: &ModulePins, is_read_only: bool) -> Result<(), AppError> {
     let mut locked = consent_lock::load(&context.directory)?;
     if locked.modules == *pins {
@@ -262,7 +264,8 @@ fn pins_changed() -> AppError {
 /// Copies a module into the root module's directory, for `init -from-module`.
 ///
 /// # Errors
-/// If the directory already contains a configuration, or the module cannot be fetched or copied.
+/// Returns an error if the directory already contains a configuration, or the module cannot be
+/// fetched or copied.
 pub async fn copy_into_root(
     context: &AppContext,
     options: ModuleOptions<'_>,

@@ -12,7 +12,7 @@ use crate::frontend::Frontend;
 /// allows the program to run unconfined on a kernel that does not support it.
 ///
 /// # Errors
-/// If the program must be confined but cannot be.
+/// Returns an error if the program must be confined but cannot be.
 pub fn for_program(
     address: &ProviderAddress,
     policy: &PluginPolicy,
@@ -47,7 +47,7 @@ pub fn for_program(
 /// longer be confined.
 ///
 /// # Errors
-/// If the process must be confined.
+/// Returns an error if the process must be confined.
 pub fn check_running(
     address: &ProviderAddress,
     running: &Reattachment,

@@ -1,7 +1,7 @@
 //! The environment variables that a native plugin receives.
 //!
 //! A native plugin runs outside of the sandbox, with all permissions of its user. The environment,
-//! which contains secrets for other programs, is withheld from it, except for
+//! which contains secrets for other programs, is withheld from it, except for these variables:
 //!
 //! | variables | reason |
 //! |---|---|
@@ -89,8 +89,8 @@ fn grants_variable(policy: &PluginPolicy, name: &str) -> bool {
     variable_decision(policy, name).is_some_and(|decision| decision.is_allowed())
 }
 
-/// Returns whether a rule denies a variable. The absence of a rule that grants a variable is not a
-/// reason to withhold it, because a native plugin can read files that contain more secrets.
+/// Returns whether a rule denies a variable. A variable is not withheld only because no rule grants
+/// it: a native plugin can also read files that contain more secrets.
 fn forbids_variable(policy: &PluginPolicy, name: &str) -> bool {
     matches!(
         variable_decision(policy, name),

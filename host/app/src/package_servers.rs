@@ -1,8 +1,8 @@
 //! The servers from which provider packages are installed: registries, network mirrors and OCI
 //! registries.
 //!
-//! [`PackageServers`] implements [`NetworkSource`] for the selection of plugins with the clients of
-//! the protocols, which send all requests through one [`Downloader`].
+//! [`PackageServers`] implements [`NetworkSource`], from which plugins are selected. It uses one
+//! client for each protocol; all clients send their requests through one [`Downloader`].
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -33,7 +33,7 @@ use wardian_registry::providers::{
 use wardian_registry::{RegistryClient, RegistryErrorKind};
 use wardian_signature::MAX_BUNDLE_SIZE;
 
-/// The end of the name of a file with a Sigstore bundle, after the name of the signed file.
+/// The suffix that, appended to a file's name, is the name of its Sigstore bundle.
 const BUNDLE_SUFFIX: &str = ".sigstore.json";
 
 /// Maximum size of a native package.
@@ -186,10 +186,10 @@ impl PackageServers {
             let detail = format!("the server responded to the request for {place} with {}", fetched.status);
             return Err(NetworkSourceError::for_package(NetworkErrorKind::Unreachable, detail));
         }
-        // Servers also deny access to files that do not exist, or respond with a page.
+        // For a file that does not exist, some servers deny access or respond with an HTML page.
         let is_document = fetched.body.trim_ascii_start().starts_with(b"{");
         if fetched.status != StatusCode::OK || !is_document {
-            tracing::debug!(place, status = %fetched.status, "no signature of a publisher");
+            tracing::debug!(place, status = %fetched.status, "no publisher signature");
             return Ok(None);
         }
         Ok(Some(PublishedBundle { place, artifact, bytes: fetched.body.to_vec() }))
@@ -206,7 +206,7 @@ impl PackageServers {
             Ok(found) => found,
             Err(error) if error.is_unreachable() => return Err(oci_error(&error)),
             Err(error) => {
-                // Registries that know no referrers respond in various ways.
+                // Registries that do not support referrers respond in various ways.
                 tracing::warn!(%repository, %error, "the signatures of publishers cannot be listed");
                 return Ok(Vec::new());
             }
@@ -333,7 +333,7 @@ impl NetworkSource for PackageServers {
     }
 }
 
-/// Returns the place of a bundle next to a file.
+/// Returns the location of the bundle next to a file.
 fn bundle_next_to(file: &Url, uses_netrc: bool, artifact: SignedArtifact) -> BundlePlace {
     let mut url = file.clone();
     url.set_path(&format!("{}{BUNDLE_SUFFIX}", file.path()));
@@ -434,8 +434,8 @@ fn published_blob(
     }
 }
 
-/// Returns the repository of a provider. That the template contains all necessary parts was checked
-/// with the CLI configuration.
+/// Returns the repository of a provider. The check of the CLI configuration ensured that the
+/// template contains all necessary placeholders.
 fn repository(template: &str, address: &ProviderAddress) -> Result<Repository, NetworkSourceError> {
     let all = BTreeSet::from([AddressPart::Hostname, AddressPart::Namespace, AddressPart::Type]);
     let parsed = RepositoryTemplate::parse(template, &all).map_err(|error| rejected(error.to_string()))?;

@@ -32,7 +32,7 @@ pub(crate) fn resolve_symlinks(path: &Path) -> io::Result<PathBuf> {
                 if std::fs::symlink_metadata(&resolved).is_ok_and(|about| about.is_symlink()) {
                     links += 1;
                     if links > MAX_LINKS {
-                        return Err(io::Error::other("it leads through too many symbolic links"));
+                        return Err(io::Error::other("it contains too many symbolic links"));
                     }
                     let target = std::fs::read_link(&resolved)?;
                     resolved.pop();

@@ -33,7 +33,7 @@ pub(crate) fn schema_key(native: &NativeArtifact) -> Option<Arc<str>> {
     Some(Arc::from(hash.as_str()))
 }
 
-/// Returns whether a file in the configuration's directory defines types of the provider.
+/// Returns whether a file in the configuration's directory defines resource types of the provider.
 fn reads_its_schema_from_files(address: &ProviderAddress) -> bool {
     (address.namespace(), address.type_name()) == ("hashicorp", "tfcoremock")
 }

@@ -29,10 +29,10 @@ pub(crate) fn read(data_directory: &Path) -> Option<Vec<PathBuf>> {
 }
 
 /// Records the directories of `-plugin-dir`, relative to the working directory. If all of them are
-/// empty, no directories are recorded any more.
+/// empty, removes the record.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn record(data_directory: &Path, directories: &[PathBuf]) -> Result<(), AppError> {
     let path = data_directory.join(FILE_NAME);
     let failed = |error: std::io::Error| {
@@ -63,7 +63,8 @@ pub(crate) fn installation(directories: &[PathBuf]) -> ProviderInstallation {
             scope: ProviderFilter::default(),
         })
         .collect();
-    // An embedded method that serves no plugins, because one that is absent is added.
+    // This embedded method serves no plugins. If it were absent, one that serves all would be
+    // added.
     methods.push(InstallationMethod {
         kind: InstallationMethodKind::Embedded,
         scope: ProviderFilter { include: Some(Vec::new()), exclude: Vec::new() },

@@ -1,10 +1,10 @@
-//! The policy of each plugin, by the origin of its code.
+//! Selects the policy of each plugin by the origin of its code.
 //!
 //! A component has access only to clocks and randomness unless a policy grants it more. The host's
-//! own grants, which apply if no policy file decides, are defined in `wardian-policy`. The grants
-//! apply to code, not to a name: a component from a mirror, a development override or `wardian
-//! serve` can also have the address `hashicorp/local`. The grants apply to it only if it is
-//! identical to the embedded component.
+//! own grants, which apply if no policy file contains a matching rule, are defined in
+//! `wardian-policy`. The grants apply to code, not to a name: a component from a mirror, a
+//! development override or `wardian serve` can also have the address `hashicorp/local`. The grants
+//! apply to it only if it is identical to the embedded component.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the number of directories that a component receives by default.
+    /// Returns the number of directories that a component may access by default.
     fn directories(address: &str, origin: PluginOrigin, bytes: &[u8]) -> usize {
         let policy = Policy::new(Path::new("/srv"), [], []);
         let address = ProviderAddress::parse(address).unwrap();

@@ -45,7 +45,7 @@ pub struct Plugins {
     pub(crate) by_address: BTreeMap<ProviderAddress, Plugin>,
     native: BTreeMap<ProviderAddress, NativePlugin>,
     pub(crate) native_provisioners: BTreeMap<ProviderAddress, NativeProvisioner>,
-    /// The absolute directory that is the base of relative directories in grants.
+    /// The absolute path of the directory to which relative paths in grants are relative.
     pub(crate) working_directory: PathBuf,
     /// The host's environment variables. A policy may grant some of them.
     pub(crate) environment: Vec<(String, String)>,
@@ -59,9 +59,9 @@ pub struct Plugins {
 /// A native plugin whose processes must be terminated.
 #[derive(Clone)]
 pub enum NativeProcesses {
-    /// A provider's processes.
+    /// The processes of a provider.
     Provider(NativePlugin),
-    /// A provisioner's process.
+    /// The process of a provisioner.
     Provisioner(NativeProvisioner),
 }
 
@@ -100,7 +100,7 @@ impl Plugins {
     /// of concurrent calls.
     ///
     /// # Errors
-    /// If WebAssembly cannot be executed on this machine.
+    /// Returns an error if WebAssembly cannot be executed on this machine.
     pub fn new(
         artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
         running: BTreeMap<ProviderAddress, Reattachment>,
@@ -172,7 +172,7 @@ impl Plugins {
         providers.chain(self.native_provisioners.values().cloned().map(NativeProcesses::Provisioner))
     }
 
-    /// Returns the directories in which any plugin is granted write access by a rule.
+    /// Returns the directories to which a rule grants any plugin write access.
     pub fn writable_directories(&self) -> WritableDirectories {
         WritableDirectories::new(self.supervision.policy.writable_directories().map(Path::to_owned))
     }
@@ -193,7 +193,7 @@ impl Plugins {
     /// cached for later runs. Native plugins are not run. Calls `tell` for each compilation.
     ///
     /// # Errors
-    /// All plugins that cannot be loaded, each with the reason.
+    /// Returns an error for each plugin that cannot be loaded, with the reason.
     pub async fn load_all(
         &self,
         provisioners: &BTreeSet<&str>,
@@ -278,7 +278,7 @@ fn report_compiling(frontend: &dyn Frontend, event: LoadEvent) {
     }
 }
 
-/// Returns the sandbox. If the sandbox does not cache compiled code, also returns the reason. A
+/// Returns the sandbox. If the sandbox does not cache compiled code, the reason is also returned. A
 /// user who can write both the cache and its key controls which code runs. Therefore, neither may
 /// be in a directory to which a plugin may be granted access.
 fn sandbox(

@@ -1,8 +1,8 @@
 //! The locations of protected files that file names do not identify: the data directory, states and
-//! plans named by options, the host's keys, caches and settings, and the directories of plugins.
+//! plans named by options, the host's keys, caches and settings, and the plugin directories.
 //!
-//! Each location is protected under its own path and under the path to which its symbolic links
-//! lead, whether or not it exists.
+//! Each location is protected under its own path and under the path to which it resolves, whether
+//! or not it exists.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! The hashes that registry.terraform.io publishes for the versions of embedded providers.
 //!
-//! `zh:` is the hash of a zip file, for each platform, from the SHA256SUMS file of the release.
-//! `h1:` is the hash of the content of such a file, for the platforms for which it is known. Each
-//! list was compared with the dependency lock files of independent public repositories, which
-//! contain the same hashes. If a version has no entry here, Terraform cannot install it from a lock
-//! file that only Wardian has written.
+//! `zh:` hashes are hashes of the zip files for all platforms, from the release's SHA256SUMS file.
+//! `h1:` hashes are hashes of the content of these files, for the platforms for which they are
+//! known. Each list was compared with the dependency lock files of independent public repositories,
+//! which contain the same hashes. If a version has no entry here, Terraform cannot install it from
+//! a lock file that only Wardian has written.
 
 /// Returns the published hashes for a version of a provider.
 pub(crate) fn published_hashes(address: &str, version: &str) -> &'static [&'static str] {

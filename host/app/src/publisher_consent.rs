@@ -1,14 +1,14 @@
 //! The publishers of signed releases: their signatures, the requirements of policies, and the pins
 //! in the consent lock file.
 //!
-//! `init` passes on the Sigstore bundles of the packages that it downloaded. A valid bundle only
-//! proves who signed the package, so the identity of the publisher is compared with the pin in the
-//! consent lock file and with the policies. [`crate::consent`] shows the findings to the user and
-//! records the pins.
+//! `init` passes to this module the Sigstore bundles of the packages that it downloaded. A valid
+//! bundle only proves who signed the package, so the identity of the publisher is compared with the
+//! pin in the consent lock file and with the policies. [`crate::consent`] shows the findings to the
+//! user and records the pins.
 //!
-//! The publisher of a package that was not downloaded is not examined if the lock file contains its
-//! version, because the hash in the lock file identifies the package. Neither is that of a plugin
-//! that is embedded or under development.
+//! If a package was not downloaded because the lock file contains its version, its publisher is not
+//! checked: the hash in the lock file identifies the package. The publisher of an embedded plugin,
+//! or of a plugin under development, is not checked either.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,40 +31,40 @@ use crate::plugin_name::plugin_name;
 /// A difference between the publisher of a release and the pin in the consent lock file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublisherChange {
-    /// The first signed release.
+    /// The release is the first signed release.
     First {
         publisher: PublisherIdentity,
         /// Whether a policy requires this publisher.
         is_required: bool,
     },
-    /// Another publisher signed the release.
+    /// A different publisher signed the release.
     Other { before: PublisherIdentity, publisher: PublisherIdentity },
     /// The release is not signed, but earlier ones were.
     Unsigned { before: PublisherIdentity },
 }
 
-/// What is known about the signature of a package.
+/// The result of verifying a package's signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// The lock file contains the package, which was not downloaded now.
+    /// The lock file contains the package, so it was not downloaded.
     Locked,
-    /// The package has no signature of a publisher.
+    /// The package is not signed by a publisher.
     Unsigned,
-    /// The package has valid signatures of these publishers, at least one.
+    /// The package has valid signatures by these publishers. The list is not empty.
     Signed(Vec<PublisherIdentity>),
 }
 
-/// The reason why a package must not be installed, whatever the user accepts.
+/// The reason why a package must not be installed, even if the user would accept it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rejection {
     summary: &'static str,
     detail: String,
 }
 
-/// Returns the changes of publishers of the selected plugins.
+/// Returns the selected plugins' changes of publisher.
 ///
 /// # Errors
-/// If a signature is invalid, or a requirement of a policy is not met.
+/// Returns an error if a signature is invalid, or a requirement of a policy is not met.
 pub(crate) fn examine(
     context: &AppContext,
     selection: &Selection,
@@ -109,7 +109,7 @@ fn is_locked(address: &ProviderAddress, chosen: &SelectedPlugin, lock: &LockFile
     lock.providers.get(address).is_some_and(|entry| entry.version == chosen.version)
 }
 
-/// Returns the trust root that the CLI configuration names, or the embedded one.
+/// Returns the trust root that the CLI configuration specifies, or else the embedded trust root.
 fn trust_root(context: &AppContext) -> Result<TrustRoot, AppError> {
     const SUMMARY: &str = "Trust root cannot be used";
     let Some(path) = context.cli_config()?.sigstore_trust_root else {
@@ -128,7 +128,7 @@ fn trust_root(context: &AppContext) -> Result<TrustRoot, AppError> {
 }
 
 /// Verifies the bundles of a package. Bundles without a statement about the publisher are ignored.
-/// If there are others, at least one must be valid.
+/// If other bundles exist, at least one of them must be valid.
 fn verify(found: &PackageBundles, trust: &TrustRoot) -> Result<Evidence, Rejection> {
     let mut publishers = Vec::new();
     let mut invalid = None;
@@ -154,12 +154,12 @@ fn verify(found: &PackageBundles, trust: &TrustRoot) -> Result<Evidence, Rejecti
     }
     match invalid {
         _ if !publishers.is_empty() => Ok(Evidence::Signed(publishers)),
-        Some(detail) => Err(Rejection { summary: "Invalid signature of a publisher", detail }),
+        Some(detail) => Err(Rejection { summary: "Invalid publisher signature", detail }),
         None => Ok(Evidence::Unsigned),
     }
 }
 
-/// Compares what is known about a signature with the pin and the requirements of policies.
+/// Compares the result of verifying a signature with the pin and with the requirements of policies.
 fn compare(
     evidence: Evidence,
     pinned: Option<&PublisherIdentity>,
@@ -174,8 +174,8 @@ fn compare(
             };
         }
         (Evidence::Locked, None, Some(requirement)) => {
-            let advice = "the package was not downloaded now, and its publisher is not recorded. To download \
-                          it again, remove it from .terraform/providers and from the plugin cache";
+            let advice = "the package was not downloaded in this run, and its publisher is not recorded. To \
+                          download it again, remove it from .terraform/providers and from the plugin cache";
             return Err(unsigned(requirement, advice));
         }
         (Evidence::Unsigned, _, Some(requirement)) => {
@@ -219,10 +219,7 @@ fn unsigned(requirement: &SignatureRequirement<'_>, found: &str) -> Rejection {
     }
     Rejection {
         summary: "Policy requires a signature",
-        detail: format!(
-            "{} requires the signature of a publisher{reasons}, but {found}",
-            places.join(" and ")
-        ),
+        detail: format!("{} requires a publisher signature{reasons}, but {found}", places.join(" and ")),
     }
 }
 
@@ -237,7 +234,7 @@ fn unmet(requirement: &SignatureRequirement<'_>, publisher: &PublisherIdentity) 
 }
 
 impl PublisherChange {
-    /// Returns whether the user must agree although the policies say nothing.
+    /// Returns whether the user must accept the change if no policy applies to it.
     pub(crate) fn needs_consent(&self) -> bool {
         !matches!(self, Self::First { is_required: true, .. })
     }
@@ -271,15 +268,15 @@ impl PublisherChange {
         };
     }
 
-    /// Returns the error about a change that nobody has accepted, with the command that accepts it.
+    /// Returns the error about a change that the user has not accepted, with the command that accepts it.
     pub(crate) fn refusal(&self, plugin: &str, command: &str) -> Diagnostic {
         match self {
             Self::First { publisher, .. } => Diagnostic::error(
                 "Publisher needs your consent",
                 format!(
-                    "{plugin} is signed by a publisher that {} does not record, and there is no user to ask. \
-                     Nothing was installed.\n\n{}\n\nTo accept this publisher for all later releases, run:\n  \
-                     {command}",
+                    "{plugin} is signed by a publisher that {} does not record, and Wardian cannot ask, \
+                     because the session is not interactive. Nothing was installed.\n\n{}\n\nTo accept this \
+                     publisher for all later releases, run:\n  {command}",
                     wardian_policy::CONSENT_LOCK_FILE_NAME,
                     indented(publisher)
                 ),
@@ -290,8 +287,8 @@ impl PublisherChange {
                 Diagnostic::error(
                     "Publisher has changed",
                     format!(
-                        "{plugin} is signed by another publisher than the releases that were installed \
-                         before. Nothing was installed.\n\n{}\n\nAsk the publisher whether the change is \
+                        "{plugin} is signed by a different publisher than the previously installed \
+                         releases. Nothing was installed.\n\n{}\n\nAsk the publisher whether the change is \
                          intended. To accept it, run:\n  {command}",
                         changes.join("\n")
                     ),
@@ -300,8 +297,8 @@ impl PublisherChange {
             Self::Unsigned { before } => Diagnostic::error(
                 "Signature is missing",
                 format!(
-                    "{plugin} has no signature of a publisher, but releases that were installed before were \
-                     signed by:\n\n{}\n\nNothing was installed. Ask the publisher whether this is intended. To \
+                    "{plugin} has no publisher signature, but previously installed releases were signed \
+                     by:\n\n{}\n\nNothing was installed. Ask the publisher whether this is intended. To \
                      accept the release, and later ones without a signature, run:\n  {command}",
                     indented(before)
                 ),
@@ -337,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn first_publisher_and_unsigned_releases() {
+    fn first_publisher_needs_consent_and_unsigned_release_does_not() {
         assert_eq!(compare(Evidence::Unsigned, None, None), Ok(None));
         assert_eq!(compare(Evidence::Locked, None, None), Ok(None));
         let first = PublisherChange::First { publisher: publisher("a"), is_required: false };
@@ -346,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_compared_with_the_pin() {
+    fn publisher_that_differs_from_the_pin_is_rejected() {
         let pinned = publisher("a");
         assert_eq!(compare(Evidence::Locked, Some(&pinned), None), Ok(None));
         assert_eq!(compare(signed(&["a"]), Some(&pinned), None), Ok(None));
@@ -375,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_require_publishers() {
+    fn release_must_have_the_publisher_that_policy_requires() {
         let text = "require_signature \"acme/*\" {\n  issuer = \"https://issuer.example\"\n  repository = \
                     \"https://code.example/a*\"\n  reason = \"SEC-21\"\n}\n";
         let directory = Path::new("/configuration");
@@ -398,7 +395,7 @@ mod tests {
         let first = compare(signed(&["b", "a1"]), None, requirement).unwrap().unwrap();
         assert!(!first.needs_consent());
         assert_eq!(first.publisher(), Some(&publisher("a1")));
-        // A policy that several publishers satisfy does not replace the comparison with the pin.
+        // Even if several publishers satisfy the policy, the publisher must match the pin.
         let changed = compare(signed(&["a2"]), Some(&publisher("a1")), requirement).unwrap().unwrap();
         assert!(changed.stops());
     }

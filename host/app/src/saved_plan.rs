@@ -27,10 +27,10 @@ pub(crate) const MODULE_MANIFEST: &str = ".terraform/modules/modules.json";
 const ARCHIVE: &[u8] = b"PK\x03\x04";
 
 /// Writes a plan to a file that only its owner can read, because the plan contains sensitive
-/// values. If there is a passphrase, the plan is encrypted.
+/// values. If a passphrase is set, the plan is encrypted.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn write(
     path: &Path,
     plan: &Plan,
@@ -78,7 +78,7 @@ pub fn is_plan(bytes: &[u8]) -> bool {
 /// Reads a file.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, AppError> {
     fs::read(path).map_err(|error| {
         if error.kind() == io::ErrorKind::IsADirectory {
@@ -105,10 +105,11 @@ pub struct SavedPlan {
 }
 
 impl SavedPlan {
-    /// Decodes the content of a file. If the content [`is_sealed`], the passphrase is required.
+    /// Decodes the content of a file. If [`is_sealed`] returns true for the content, the passphrase
+    /// is required.
     ///
     /// # Errors
-    /// If the content is not a plan of this version of Wardian.
+    /// Returns an error if the content is not a plan of this version of Wardian.
     pub fn decode(
         path: &Path,
         bytes: &[u8],
@@ -150,7 +151,7 @@ impl SavedPlan {
     /// Checks that the state has not changed since the plan was made.
     ///
     /// # Errors
-    /// If the state has changed.
+    /// Returns an error if the state has changed.
     pub fn check_fresh(&self, state: &State) -> Result<(), AppError> {
         let planned = self.previous_state();
         let is_same = planned.serial == state.serial && planned.lineage == state.lineage;
@@ -174,14 +175,14 @@ impl SavedPlan {
     /// Checks that the plan was made in the selected workspace.
     ///
     /// # Errors
-    /// If the plan was made in another workspace.
+    /// Returns an error if the plan was made in another workspace.
     pub fn check_workspace(&self, present: &str) -> Result<(), AppError> {
         let planned = &self.file.origin.workspace;
         if planned == present {
             return Ok(());
         }
         Err(AppError::new(
-            "Saved plan is of another workspace",
+            "Saved plan is for another workspace",
             format!(
                 "The plan was made in the workspace \"{planned}\", but the selected workspace is \
                  \"{present}\". Select that workspace, or make a new plan."
@@ -189,11 +190,11 @@ impl SavedPlan {
         ))
     }
 
-    /// Checks that the plan was made with the currently installed plugins, and with the versions in
+    /// Checks that the plan was made with the currently installed plugins and with the versions in
     /// the directory's lock file.
     ///
     /// # Errors
-    /// If the plan was made with different plugins or versions.
+    /// Returns an error if the plan was made with different plugins or versions.
     pub fn check_plugins(
         &self,
         context: &AppContext,
@@ -238,7 +239,7 @@ impl SavedPlan {
     /// Decodes the plan.
     ///
     /// # Errors
-    /// If the plan does not match the schemas of the installed plugins.
+    /// Returns an error if the plan does not match the schemas of the installed plugins.
     pub fn into_plan(self, path: &Path, schemas: &Schemas) -> Result<Plan, AppError> {
         self.file
             .into_plan(|provider| schemas.provider(&provider.provider))

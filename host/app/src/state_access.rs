@@ -82,7 +82,7 @@ pub struct LockOptions {
     pub lock: bool,
     /// The maximum time to wait for a lock that another process holds.
     pub lock_timeout: Duration,
-    /// The state file, if it is not that of the workspace.
+    /// The state file, if it is not the workspace's state file.
     pub state: Option<PathBuf>,
 }
 
@@ -98,7 +98,7 @@ pub struct StateOutOptions {
 /// Reads a state without locking it, for commands that do not write it.
 ///
 /// # Errors
-/// If the file exists but cannot be read.
+/// Returns an error if the file exists but cannot be read.
 pub fn read_unlocked(
     context: &AppContext,
     configuration: Option<&Configuration>,
@@ -112,7 +112,7 @@ pub fn read_unlocked(
 /// file.
 ///
 /// # Errors
-/// If the backend is not the one that was initialized.
+/// Returns an error if the backend differs from the initialized backend.
 pub fn state_path(
     context: &AppContext,
     configuration: Option<&Configuration>,
@@ -128,8 +128,8 @@ pub fn state_path(
 /// Returns the state file of the workspace in a backend.
 ///
 /// # Errors
-/// If a link leads from the file out of its directory, or if the configuration is untrusted and the
-/// file is not in the configuration's directory.
+/// Returns an error if the file is a link out of its directory, or if the configuration is
+/// untrusted and the file is not in the configuration's directory.
 fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<PathBuf, AppError> {
     let path = backend.state_path(&context.workspace.name);
     if let Some(confinement) = &context.confinement {
@@ -139,9 +139,9 @@ fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<Pat
     Ok(path)
 }
 
-/// Checks that no link leads from a state to another directory: if the user has not named the
-/// state, it could be the state of another project. A relative path must stay in the project; for
-/// an absolute path, the user has chosen the directory.
+/// Checks that no link leads from a state to another directory, since it could be the state of
+/// another project that the user has not named. A relative path must not leave the project; for an
+/// absolute path, the user has chosen the directory.
 fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
     let state = project.join(path);
     let base = if path.is_relative() && lexically_normalize(&state).starts_with(project) {
@@ -152,7 +152,7 @@ fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
     let led = resolve_symlinks(&state).and_then(|led| Ok((led, resolve_symlinks(base)?)));
     let problem = match led {
         Ok((led, base)) if led.starts_with(&base) => return Ok(()),
-        Ok((led, base)) => format!("it leads to {}, out of {}", led.display(), base.display()),
+        Ok((led, base)) => format!("it points to {}, outside of {}", led.display(), base.display()),
         Err(error) => error.to_string(),
     };
     let detail = format!(
@@ -167,7 +167,7 @@ fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
 /// Reads a state file without locking it.
 ///
 /// # Errors
-/// If the file exists but cannot be read.
+/// Returns an error if the file exists but cannot be read.
 pub fn read_file_unlocked(context: &AppContext, path: PathBuf) -> Result<UnlockedState, AppError> {
     let mut file = StateFile::open(&path, options(BackupRule::Off, None));
     let state = file.read()?;
@@ -187,7 +187,7 @@ pub struct UnlockedState {
 /// Opens and locks the state of an operation.
 ///
 /// # Errors
-/// If another process holds the lock, or the state cannot be read.
+/// Returns an error if another process holds the lock, or the state cannot be read.
 pub async fn open(
     context: &AppContext,
     configuration: &Configuration,
@@ -231,7 +231,7 @@ pub async fn open(
 /// Creates the directory of a state before the state is locked or written.
 ///
 /// # Errors
-/// If the directory cannot be created.
+/// Returns an error if the directory cannot be created.
 pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
     let Some(directory) = path.parent() else { return Ok(()) };
     fs::create_dir_all(directory).map_err(|error| {
@@ -242,11 +242,11 @@ pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
     })
 }
 
-/// Locks a state. Attempts to do so at once, and then with increasing pauses until the timeout. An
-/// interrupt ends the wait.
+/// Locks a state. The first attempt is made immediately, and further attempts with increasing
+/// pauses until the timeout. An interrupt ends the wait.
 ///
 /// # Errors
-/// If another process holds the lock, or the system rejects the lock.
+/// Returns an error if another process holds the lock, or the system rejects the lock.
 pub async fn acquire(
     context: &AppContext,
     file: &mut StateFile,
@@ -295,7 +295,7 @@ fn warn_of_state_option(context: &AppContext) {
     context.frontend.warn(&Diagnostic::warning("Deprecated flag: -state", detail).into());
 }
 
-/// Reports that changes of an interrupted run were recovered.
+/// Reports that the changes of an interrupted run were recovered.
 pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
     let Some(recovery) = file.recovery() else { return };
     let whole =
@@ -359,7 +359,7 @@ impl Recorder {
     /// Starts to record changes to a state.
     ///
     /// # Errors
-    /// If the state cannot be read.
+    /// Returns an error if the state cannot be read.
     pub fn begin(file: &mut StateFile) -> Result<Self, AppError> {
         Ok(Self { journal: file.begin()?, problem: None })
     }

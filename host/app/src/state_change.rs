@@ -1,5 +1,5 @@
-//! State changes without a plan: a command locks and reads the state, changes it, and writes it at
-//! once.
+//! State changes without a plan: a command locks and reads the state, changes it, and immediately
+//! writes it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::context::AppContext;
 use crate::error::AppError;
 use crate::state_access::{self, LockOptions, LockPurpose, StateOutOptions};
 
-/// The backup of a state if no option names a backup file.
+/// The backup of a state if no option specifies a backup file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultBackup {
     /// The sidecar file, unless it is disabled with `-backup=-`.
@@ -25,7 +25,7 @@ pub enum DefaultBackup {
 /// A state that a command changes.
 pub struct StateChange {
     file: StateFile,
-    /// The state as it was read.
+    /// The state that was read, before the change.
     pub state: Arc<State>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> ChangeRequest<'a> {
     /// Returns the request that corresponds to the options.
     ///
     /// # Errors
-    /// If the backend is not the one that was initialized.
+    /// Returns an error if the backend differs from the initialized backend.
     pub fn new(
         context: &AppContext,
         configuration: &Configuration,
@@ -67,7 +67,7 @@ impl<'a> ChangeRequest<'a> {
     /// Locks and reads the state.
     ///
     /// # Errors
-    /// If another process holds the lock, or the state cannot be read.
+    /// Returns an error if another process holds the lock, or the state cannot be read.
     pub async fn open(self, context: &AppContext, stop: &StopSignal) -> Result<StateChange, AppError> {
         let (path, read_from) = match self.written {
             Some(written) => (written.to_owned(), Some(self.path)),
@@ -88,7 +88,7 @@ impl StateChange {
     /// Writes the new state with the next serial.
     ///
     /// # Errors
-    /// If the state cannot be written. In this case, the state file is unchanged.
+    /// Returns an error if the state cannot be written. In this case, the state file is unchanged.
     pub fn save(mut self, state: &State) -> Result<(), AppError> {
         self.file.write(state)?;
         Ok(())
@@ -97,7 +97,7 @@ impl StateChange {
     /// Returns whether the state file exists.
     ///
     /// # Errors
-    /// If the state file cannot be read.
+    /// Returns an error if the state file cannot be read.
     pub fn exists(&mut self) -> Result<bool, AppError> {
         Ok(self.file.exists()?)
     }
@@ -105,14 +105,14 @@ impl StateChange {
     /// Writes a state with the serial and lineage that it contains.
     ///
     /// # Errors
-    /// If the state cannot be written. In this case, the state file is unchanged.
+    /// Returns an error if the state cannot be written. In this case, the state file is unchanged.
     pub fn save_verbatim(mut self, state: &State) -> Result<(), AppError> {
         self.file.write_verbatim(state)?;
         Ok(())
     }
 }
 
-/// Returns the backup rule for the value of `-backup`.
+/// Returns the backup that the value of `-backup` selects.
 pub fn backup_rule(given: Option<&Path>, default: DefaultBackup, of: &Path) -> BackupRule {
     match (given, default) {
         (Some(path), _) if path.as_os_str() != "-" => BackupRule::At(path.to_owned()),
@@ -141,7 +141,7 @@ fn timed_backup(of: &Path) -> PathBuf {
 /// Before a state is locked, checks that it exists.
 ///
 /// # Errors
-/// If the state does not exist or cannot be read.
+/// Returns an error if the state does not exist or cannot be read.
 pub fn require(context: &AppContext, path: &Path) -> Result<(), AppError> {
     if state_access::read_file_unlocked(context, path.to_owned())?.exists {
         return Ok(());

@@ -32,7 +32,7 @@ pub struct StateCopy {
 /// Copies the states of all workspaces after the user has confirmed.
 ///
 /// # Errors
-/// If the user cannot be asked, or a state cannot be read or written.
+/// Returns an error if the user cannot be asked, or a state cannot be read or written.
 pub(crate) async fn migrate(
     context: &AppContext,
     old: &LocalBackend,

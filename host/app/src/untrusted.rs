@@ -1,14 +1,14 @@
 //! `-untrusted`: a configuration from an untrusted source, such as a pull request.
 //!
-//! `wardian-policy` limits the plugins of such a configuration. This module limits what the host
-//! itself reads for it: its files and modules, the files that functions read, and other states. All
-//! of these files must be in the configuration's directory, and must not be states. The monitor
-//! authorizes each access, and records it in the audit log as an access of
-//! `terraform.io/builtin/configuration`.
+//! `wardian-policy` limits the plugins of such a configuration. This module limits the files that
+//! the host itself reads for such a configuration: its files and modules, the files that functions
+//! read, and other states. All of these files must be in the configuration's directory, and must
+//! not be states. The monitor authorizes each access, and records it in the audit log as an access
+//! of `terraform.io/builtin/configuration`.
 //!
 //! Symbolic links are resolved before the access to a path is authorized, and the file that is
-//! opened is the file that was authorized. Its content is checked as well: a state or a plan is not
-//! read under any name.
+//! opened is the file that was authorized. Its content is checked as well: states and plans are
+//! never read, regardless of their names.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,8 +55,8 @@ const OTHER_DIRECTORIES: [&str; 2] = [".terraform", ".git"];
 /// Files that commands read implicitly, without an option. Error messages can quote their content.
 const IMPLICIT_FILES: [&str; 3] = [POLICY_FILE_NAME, ".terraform.lock.hcl", ".wardian.lock.hcl"];
 
-/// Files that commands read and write implicitly. They must not be symbolic links that lead out of
-/// the configuration's directory, or be in a directory that is such a link. `.git` is not one of
+/// Files that commands read and write implicitly. They must not be symbolic links to paths outside
+/// of the configuration's directory, or be in a directory that is such a link. `.git` is not one of
 /// these files.
 const HOST_FILES: [&str; 3] = [DEFAULT_STATE, "terraform.tfstate.d", "errored.tfstate"];
 
@@ -85,7 +85,7 @@ impl HostConfinement {
     /// states.
     ///
     /// # Errors
-    /// If the directory does not exist.
+    /// Returns an error if the directory does not exist.
     pub fn new(
         directory: &Path,
         data_directory: &Path,
@@ -122,12 +122,12 @@ impl HostConfinement {
         })
     }
 
-    /// Checks that no file that the host reads or writes implicitly is a symbolic link that leads
-    /// out of the configuration's directory. The check precedes the first read, because error
+    /// Checks that no file that the host reads or writes implicitly is a symbolic link that points
+    /// outside of the configuration's directory. The check precedes the first read, because error
     /// messages can quote the files.
     ///
     /// # Errors
-    /// If a file is such a link.
+    /// Returns an error if a file is such a link.
     pub fn check_implicit_files(&self) -> Result<(), Diagnostics> {
         let mut problems = Diagnostics::new();
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
@@ -158,7 +158,7 @@ impl HostConfinement {
         problems.into_result(())
     }
 
-    /// Returns whether a path leads through the configuration's directory, under any of its names.
+    /// Returns whether a path contains the configuration's directory, under any of the directory's names.
     fn passes_through(&self, path: &Path) -> bool {
         path.ancestors().any(|above| above.canonicalize().is_ok_and(|above| above == self.directory))
     }
@@ -183,7 +183,7 @@ impl HostConfinement {
     /// the configuration's directory.
     ///
     /// # Errors
-    /// If a file is not in the directory.
+    /// Returns an error if a file is not in the directory.
     pub fn check_state_path(&self, path: &Path) -> Result<(), AppError> {
         let state = self.directory.join(path);
         let sidecars = Sidecars::for_state(&state).into_paths();
@@ -235,7 +235,7 @@ impl HostConfinement {
             let call = PluginCall::new(&Arc::from("the configuration"), function, None, context);
             let target = path.to_string_lossy().into_owned();
             let reason = format!(
-                "-untrusted denies it, because its content is that of a file of the class {}",
+                "-untrusted denies it, because its content identifies it as a file of the class {}",
                 class.word()
             );
             Err(this.configuration.reject(&call, Capability::Filesystem, target, &reason).reason)
@@ -277,11 +277,11 @@ impl Files for HostConfinement {
     }
 }
 
-/// Checks that the files that commands read or write implicitly do not lead out of an untrusted
-/// directory. This directory is the process's working directory.
+/// Checks that the files that commands read or write implicitly are inside an untrusted directory.
+/// This directory is the process's working directory.
 ///
 /// # Errors
-/// If a file leads out of the directory.
+/// Returns an error if a file is outside of the directory.
 pub fn check_directory(
     trust: ConfigurationTrust,
     data_directory: &Path,
@@ -297,7 +297,7 @@ pub fn check_directory(
 /// configuration has created in the process's working directory.
 ///
 /// # Errors
-/// If the file would be written through such a link.
+/// Returns an error if the file would be written through such a link.
 pub fn check_written(path: &Path) -> Result<(), AppError> {
     let led = || {
         let directory = std::env::current_dir()?;
@@ -308,7 +308,7 @@ pub fn check_written(path: &Path) -> Result<(), AppError> {
     };
     let problem = match led() {
         Ok(false) => return Ok(()),
-        Ok(true) => "a link in the configuration's directory leads outside".to_owned(),
+        Ok(true) => "a link in the configuration's directory points outside".to_owned(),
         Err(error) => io::Error::to_string(&error),
     };
     let detail = format!(
@@ -385,7 +385,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn confinement_denies_other_files_by_any_name() {
+    fn confinement_denies_other_files_under_any_name() {
         let place = place();
         let directory = place.root.path().join("project");
         std::os::unix::fs::symlink(place.root.path().join("secret"), directory.join("link")).unwrap();
@@ -465,7 +465,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn implicit_files_must_not_be_links_outside() {
+    fn implicit_files_must_not_be_links_to_files_outside() {
         for name in ["x.auto.tfvars", "terraform.tfvars.json", ".terraform.lock.hcl", "wardian.policy.hcl"] {
             let place = place();
             let directory = place.root.path().join("project");
@@ -478,7 +478,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn implicit_files_must_not_link_outside() {
+    fn data_and_sidecar_files_must_not_be_links_to_files_outside() {
         for (data, link, target) in [
             (".terraform", ".terraform", "../elsewhere"),
             (".terraform", ".terraform/environment", "../../secret"),
@@ -504,10 +504,10 @@ mod tests {
         }
     }
 
-    /// The user's own data directory can be anywhere, and can be a symbolic link.
+    /// A data directory that the user has chosen can be anywhere, and can be a symbolic link.
     #[cfg(unix)]
     #[test]
-    fn data_directory_elsewhere_is_trusted() {
+    fn data_directory_outside_the_configuration_is_trusted() {
         let place = place();
         let directory = place.root.path().join("project");
         std::os::unix::fs::symlink("/", place.root.path().join("data")).unwrap();

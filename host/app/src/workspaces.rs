@@ -2,8 +2,8 @@
 //!
 //! The workspace is selected by `TF_WORKSPACE`, or else by the file `environment` in the data
 //! directory, which `workspace select` writes. Both may come from an untrusted source, and
-//! workspace names become directory names. Therefore a name that could lead elsewhere is rejected
-//! before anything is read.
+//! workspace names become directory names. Therefore, a name that could refer to another directory
+//! is rejected before anything is read.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::error::AppError;
 
 /// The file in the data directory that contains the selected name.
 const SELECTION: &str = "environment";
-/// Maximum size of that file.
+/// Maximum size of the selection file.
 const MAX_SELECTION_SIZE: u64 = 64 << 10;
 
 /// The source of the selection.
@@ -50,7 +50,7 @@ impl Workspace {
     /// Returns the selected workspace.
     ///
     /// # Errors
-    /// If the selection cannot be read, or is not a valid name.
+    /// Returns an error if the selection cannot be read, or is not a valid name.
     pub fn selected(environment: &ProcessEnvironment) -> Result<Self, AppError> {
         if let Some(name) = environment.workspace() {
             if !is_name(name) {
@@ -90,7 +90,7 @@ impl Workspace {
 /// Selects a workspace for later commands.
 ///
 /// # Errors
-/// If the selection cannot be written.
+/// Returns an error if the selection cannot be written.
 pub fn select(environment: &ProcessEnvironment, name: &str) -> Result<(), AppError> {
     let directory = environment.data_directory();
     let path = directory.join(SELECTION);
@@ -106,8 +106,8 @@ pub fn select(environment: &ProcessEnvironment, name: &str) -> Result<(), AppErr
 pub const RULE: &str =
     "A name consists of ASCII letters and digits and -._~$&+:=@, and is neither \".\" nor \"..\".";
 
-/// Returns whether a text can be the name of a workspace. A name must not require escapes in a URL
-/// segment.
+/// Returns whether a string is a valid workspace name. A name must not contain characters that are
+/// escaped in a URL path segment.
 pub fn is_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~$&+:=@".contains(&byte);
     !text.is_empty() && text != "." && text != ".." && text.bytes().all(is_plain)
@@ -117,7 +117,7 @@ pub fn is_name(text: &str) -> bool {
 /// order.
 ///
 /// # Errors
-/// If the directory cannot be read.
+/// Returns an error if the directory cannot be read.
 pub fn all(backend: &LocalBackend) -> Result<Vec<String>, AppError> {
     let directory = backend.workspace_directory();
     let mut names = Vec::new();
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_safe_path_segments() {
+    fn workspace_names_are_safe_path_components() {
         for name in ["dev", "a.b", "A-1_~", "$&+:=@", "..."] {
             assert!(is_name(name), "{name}");
         }

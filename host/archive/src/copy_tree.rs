@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How a tree is copied.
+/// The method of copying a tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CopyOptions {
     /// Skips files and directories whose name begins with a dot, as Terraform does for a second
@@ -29,11 +29,11 @@ pub struct CopyError {
 /// links are copied as links with the same target, and never followed. A file that exists at the
 /// target is not replaced. If the target is in the directory, it is not copied into itself.
 ///
-/// The time is in proportion to the number of entries and to the size of the files.
+/// The time is proportional to the number of entries and to the size of the files.
 ///
 /// # Errors
-/// If an entry cannot be read or written, exists at the target, or is neither a file, a directory
-/// nor a link. The entries that were copied before remain.
+/// Returns an error if an entry cannot be read or written, exists at the target, or is neither a
+/// file, a directory nor a link. The entries that were copied before remain.
 pub fn copy_tree(from: &Path, to: &Path, options: CopyOptions) -> Result<(), CopyError> {
     let failed = |source| CopyError { from: from.to_owned(), to: to.to_owned(), source };
     // A module can be installed as a link to its directory.
@@ -101,7 +101,7 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     target.set_permissions(permissions(&metadata))
 }
 
-/// Returns the permissions of a copy, which never has the rights of another user.
+/// Returns the permissions of a copy, without the set-user-ID and set-group-ID bits.
 #[cfg(unix)]
 fn permissions(metadata: &Metadata) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;

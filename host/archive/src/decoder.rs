@@ -24,7 +24,7 @@ pub(crate) struct TarStream {
     state: Rc<StreamState>,
 }
 
-/// What happened while a stream was read. The reader of the stream shares it.
+/// The status of a stream that is being read, shared with the stream's reader.
 #[derive(Default)]
 pub(crate) struct StreamState {
     /// Whether the content is larger than the limit.

@@ -1,15 +1,16 @@
-//! The names of entries.
+//! The names of archive entries.
 
 use crate::error::{ArchiveError, shown_name};
 use crate::limits::ArchiveLimits;
 
-/// The name of an entry: parts that are separated by `/`. No part is empty, `.` or `..`, or
+/// The name of an entry: path components separated by `/`. No component is empty, `.` or `..`, or
 /// contains a separator or a control character.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EntryName(String);
 
 impl EntryName {
-    /// Parses the recorded name of an entry. Returns `None` for the root directory itself.
+    /// Parses the name of an entry as the archive contains it. Returns `None` for the root
+    /// directory itself.
     pub(crate) fn parse(raw: &[u8], limits: &ArchiveLimits) -> Result<Option<Self>, ArchiveError> {
         let unsafe_name = || ArchiveError::UnsafeName { name: shown_name(raw) };
         if raw.len() > limits.max_name_bytes {
@@ -50,7 +51,7 @@ fn is_plain_part(part: &str) -> bool {
     !matches!(part, "" | "." | "..") && !part.contains('\\') && !part.chars().any(char::is_control)
 }
 
-/// Whether a name begins with a drive, such as `C:`.
+/// Whether a name begins with a drive letter, such as `C:`.
 fn has_drive(name: &str) -> bool {
     let mut characters = name.chars();
     characters.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && characters.next() == Some(':')
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn module_names_may_have_parts_without_meaning() {
+    fn module_entry_names_may_have_redundant_components() {
         let modules = ArchiveLimits::for_module_package();
         let providers = ArchiveLimits::for_provider_package();
         for (name, expected) in [

@@ -16,7 +16,7 @@ pub struct UnpackError {
     pub problem: ArchiveError,
 }
 
-/// The problem of an archive, as a sentence about "it".
+/// The reason why an archive is rejected. The subject of the sentence is "it", the archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
@@ -29,7 +29,7 @@ pub enum ArchiveError {
     /// It is not a tar archive or not compressed as expected, or damaged.
     #[error("it is not a {format} archive, or it is damaged: {source}")]
     Damaged { format: crate::ArchiveFormat, source: io::Error },
-    /// It ends before the end of its content.
+    /// The archive is truncated.
     #[error("it is incomplete: {0}")]
     Incomplete(&'static str),
     #[error("it is larger than {} MiB", limit >> 20)]
@@ -58,15 +58,15 @@ pub enum ArchiveError {
         /// The limit in bytes.
         limit: u64,
     },
-    /// The name leads out of the directory, or has another meaning on some systems.
+    /// The name refers to a path outside of the directory, or has a different meaning on some systems.
     #[error("it contains a file with the unsafe name {name:?}")]
     UnsafeName { name: String },
     #[error("it contains the name {name:?}, which is longer than {limit} bytes")]
     LongName { name: String, limit: usize },
-    #[error("it contains the name {name:?}, which has more than {limit} parts")]
+    #[error("it contains the name {name:?}, which has more than {limit} components")]
     DeepName { name: String, limit: usize },
-    /// Two entries have the same name, at least on some systems, or a file is the parent of
-    /// another.
+    /// Two entries have the same name, at least on some systems, or a file has the name of another
+    /// entry's parent directory.
     #[error("it contains {name:?} twice")]
     RepeatedName { name: String },
     /// The entry is neither a file nor a directory.
@@ -76,20 +76,20 @@ pub enum ArchiveError {
     HardLink { name: String },
     #[error("it contains the sparse file {name:?}; create the archive without support for sparse files")]
     SparseFile { name: String },
-    /// The symbolic link leads out of the archive, or the links form a cycle.
+    /// The symbolic link points outside of the archive, or the links form a cycle.
     #[error(
-        "it contains the symbolic link {name:?} to {target:?}, which does not lead to a file in the archive"
+        "it contains the symbolic link {name:?} to {target:?}, which does not point to a file in the archive"
     )]
     UnsafeLink { name: String, target: String },
     #[error("it contains more symbolic links than can be followed")]
     TooManyLinks,
     #[error("it contains the encrypted file {name:?}")]
     Encrypted { name: String },
-    /// Entries share bytes, so that a small archive has a large content.
+    /// Entries overlap, so that a small archive has large content.
     #[error("its entries overlap; it may be a decompression bomb")]
     Overlap,
-    /// The content of an entry has another size than stated.
-    #[error("it contains {name:?} with another size than it states")]
+    /// The size of an entry's content differs from the size in its header.
+    #[error("the size of {name:?} differs from the stated size")]
     WrongSize { name: String },
     /// An extended header of a tar archive is too large or invalid.
     #[error("it contains an invalid extended header: {0}")]

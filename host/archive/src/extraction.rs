@@ -14,7 +14,7 @@ use crate::unpack::Unpacked;
 
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// The bits of a mode that are kept. Every file is readable and writable for the user.
+/// The mode bits that are preserved. Every file is readable and writable by the user.
 const MODE_MASK: u32 = 0o755;
 const USER_MODE: u32 = 0o600;
 const DEFAULT_MODE: u32 = 0o644;
@@ -34,12 +34,12 @@ pub(crate) struct Extraction<'a> {
 pub(crate) struct FileEntry {
     pub(crate) name: EntryName,
     pub(crate) mode: Option<u32>,
-    /// The size that the archive states.
+    /// The size in the archive's headers.
     pub(crate) size: u64,
 }
 
 impl<'a> Extraction<'a> {
-    /// Begins with an existing, empty directory.
+    /// Starts the extraction to an existing, empty directory.
     pub(crate) fn new(root: &'a Path, limits: &'a ArchiveLimits) -> Self {
         let tree = NameTree::new(limits.max_entries, limits.ignores_case);
         let buffer = vec![0; BUFFER_BYTES];
@@ -50,7 +50,7 @@ impl<'a> Extraction<'a> {
         self.add(name, NodeKind::Directory).map(drop)
     }
 
-    /// Writes a file. An error of the reader is returned in the form of `read_error`.
+    /// Writes a file. `read_error` converts an error of the reader.
     pub(crate) fn add_file(
         &mut self,
         entry: FileEntry,

@@ -12,7 +12,7 @@ pub enum ArchiveFormat {
     TarXz,
 }
 
-/// The suffixes of file names, the longer one first if one is the end of another.
+/// The suffixes of file names. If a suffix ends with another suffix, the longer one is first.
 const SUFFIXES: [(&str, ArchiveFormat); 9] = [
     ("tar.tbz2", ArchiveFormat::TarBzip2),
     ("tar.bz2", ArchiveFormat::TarBzip2),
@@ -29,7 +29,7 @@ const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_POSITION: usize = 257;
 
 impl ArchiveFormat {
-    /// The number of bytes from which [`Self::from_content`] recognizes every format.
+    /// The number of bytes that [`Self::from_content`] needs to recognize every format.
     pub const MAX_HEADER_BYTES: usize = TAR_MAGIC_POSITION + TAR_MAGIC.len();
 
     /// Returns the format for the name of a file or the path of a URL.

@@ -1,22 +1,22 @@
 //! Unpacks archives from untrusted sources within limits, and copies directory trees.
 //!
 //! [`unpack`] writes a zip or tar archive to a new directory. [`CheckedZip`] reads a zip archive
-//! without unpacking it. Both check everything that an archive states before they use it, and
+//! without unpacking it. Both check every value in an archive's headers before they use it, and
 //! return an error that contains the name of the entry.
 //!
 //! | property | provider package | module package |
 //! |---|---|---|
 //! | name | relative, without `.`, `..`, `\`, `:` and control characters | relative, without `..`, `\` and control characters; `./` is ignored |
-//! | duplicate names, also a file that is the parent of another | error, regardless of case | error, regardless of case only if file systems of the platform are |
+//! | duplicate names, or a file in place of a parent directory | error, case-insensitive | error, case-insensitive if the platform's file systems are |
 //! | symbolic links | error | if the target is in the directory |
 //! | hard links, devices, pipes, sparse files, encrypted files | error | error |
-//! | mode | `0755` of the recorded bits, and always readable and writable for the user | the same |
+//! | mode | the recorded mode masked with `0755`, and always readable and writable by the user | the same |
 //!
 //! Invariants:
-//! - no file is written outside of the new directory, and none through a link: links are created
-//!   last, after their targets were resolved within the archive;
-//! - memory is bounded by the limits, and not by what an archive states: lists of entries, names,
-//!   dictionaries of decoders;
+//! - no file is written outside of the new directory or through a link: links are created last,
+//!   after their targets were resolved within the archive;
+//! - the memory for lists of entries, names and decoder dictionaries is bounded by the limits,
+//!   regardless of the sizes in an archive's headers;
 //! - the checksums of the format are verified, and after an error the new directory is removed.
 //!
 //! This crate starts no threads, opens no connections, and writes only to the given directory. It

@@ -2,7 +2,7 @@
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// The limits of an archive, and what its entries may be.
+/// The limits of an archive, and the kinds of entries that it may contain.
 #[derive(Clone, Debug)]
 pub struct ArchiveLimits {
     /// Maximum size of the archive in bytes.
@@ -13,19 +13,18 @@ pub struct ArchiveLimits {
     /// total size above `max_bytes_at_any_ratio`.
     pub max_ratio: u64,
     pub max_bytes_at_any_ratio: u64,
-    /// Maximum number of files, directories and links, including directories that are only part of
-    /// another name.
+    /// Maximum number of files, directories and links, including directories without an entry,
+    /// which occur only in the names of other entries.
     pub max_entries: usize,
     /// Maximum length of a name in bytes.
     pub max_name_bytes: usize,
-    /// Maximum number of parts of a name.
+    /// Maximum number of path components in a name.
     pub max_depth: usize,
     /// Whether symbolic links to targets in the archive are allowed.
     pub allows_links: bool,
-    /// Whether names must be plain: without `:`, and without parts that have no meaning, such as
-    /// `./`.
+    /// Whether names must be plain: without `:`, and without redundant components such as `./`.
     pub requires_plain_names: bool,
-    /// Whether two names are equal if they differ only in case or in the composition of characters.
+    /// Whether two names are equal if they differ only in case or in Unicode normalization.
     pub ignores_case: bool,
 }
 
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn total_size_is_limited_by_ratio_and_absolutely() {
+    fn unpacked_size_is_limited_by_ratio_with_absolute_bounds() {
         let limits = ArchiveLimits::for_provider_package();
         assert_eq!(limits.max_unpacked_from(0), 512 * MEBIBYTE);
         assert_eq!(limits.max_unpacked_from(10 * MEBIBYTE), 1000 * MEBIBYTE);

@@ -1,7 +1,7 @@
-//! The names of an archive as a tree, which finds duplicate names and resolves symbolic links.
+//! A tree of the names in an archive, which detects duplicate names and resolves symbolic links.
 //!
-//! Adding a name takes time in proportion to its length. Resolving links takes at most
-//! [`MAX_LINK_STEPS`] steps for all of them.
+//! The time to add a name is proportional to the name's length. Resolving all links takes at most
+//! [`MAX_LINK_STEPS`] steps.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::entry_name::EntryName;
 use crate::error::ArchiveError;
 
-/// Maximum number of links that are followed for one link.
+/// Maximum number of links that are followed to resolve one link.
 const MAX_FOLLOWED_LINKS: usize = 40;
 
-/// Maximum number of path parts that are followed for all links of an archive.
+/// Maximum number of path components that are followed to resolve all links of an archive.
 const MAX_LINK_STEPS: usize = 10_000_000;
 
 type NodeId = usize;
 
 const ROOT: NodeId = 0;
 
-/// What a name denotes.
+/// The kind of entry that a name refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     Directory,
@@ -41,7 +41,7 @@ pub(crate) struct NameTree {
     ignores_case: bool,
 }
 
-/// The directories that a new name requires, as ends of prefixes of the name.
+/// The directories that a new name requires, each as the length of its prefix of the name.
 pub(crate) type NewDirectories = Vec<usize>;
 
 impl NameTree {
@@ -89,7 +89,7 @@ impl NameTree {
         Ok(new_directories)
     }
 
-    /// Returns the form of a part in which equal parts are equal.
+    /// Returns the normalized form of a path component. Equivalent components have the same form.
     fn key(&self, part: &str) -> Box<str> {
         if !self.ignores_case {
             return part.into();
@@ -101,7 +101,7 @@ impl NameTree {
         self.nodes.get(node).is_some_and(|node| node.kind == NodeKind::Directory)
     }
 
-    /// Checks that each link leads to a place in the archive, whatever other links it passes. A
+    /// Checks that each link resolves to a path inside the archive, even through other links. A
     /// target that does not exist is allowed.
     pub(crate) fn check_links(&self, links: &[(EntryName, String)]) -> Result<(), ArchiveError> {
         let mut steps = 0;
@@ -124,15 +124,15 @@ impl NameTree {
         parts.into_iter().try_fold(ROOT, |at, part| self.children.get(&(at, self.key(part))).copied())
     }
 
-    /// Whether a path that begins at a directory stays in the archive.
+    /// Whether a path that is relative to a directory stays inside the archive.
     fn is_inside(&self, directory: NodeId, target: &str, steps: &mut usize) -> bool {
         if target.is_empty() || target.starts_with('/') || target.contains(['\\', '\0']) {
             return false;
         }
-        // The last part is followed first.
+        // The components in reverse order: the next one to resolve is the last element.
         let mut left: Vec<&str> = target.split('/').rev().collect();
         let mut at = directory;
-        // The number of parts below `at` that do not exist.
+        // The number of path components below `at` that do not exist.
         let mut missing = 0_usize;
         let mut followed = 0;
         while let Some(part) = left.pop() {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_names_are_rejected() {
+    fn duplicate_names_are_rejected() {
         for files in [&["a", "a"][..], &["a", "a/b"], &["a/b", "a"], &["a/", "a"], &["a", "a/"]] {
             for ignores_case in [false, true] {
                 assert!(
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_names_includes_parents() {
+    fn parent_directories_count_toward_the_entry_limit() {
         let mut tree = NameTree::new(4, false);
         tree.add(&name("a/b/c"), NodeKind::File).unwrap();
         tree.add(&name("a/b/d"), NodeKind::File).unwrap();
@@ -255,7 +255,7 @@ mod tests {
             &[("l", "missing/../../x")],
             &[("l", "")],
             &[("l", "a\\b")],
-            // The first link leads to the root, so `..` behind it leads out.
+            // The first link points to the root, so `..` after it points outside.
             &[("x/y/l", "../.."), ("m", "x/y/l/../z")],
             &[("m", "x/y/l/../z"), ("x/y/l", "../..")],
             &[("l", "m"), ("m", "l")],

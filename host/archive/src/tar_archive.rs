@@ -1,8 +1,8 @@
 //! Reads tar archives.
 //!
-//! The `tar` crate parses headers and finds entries. Extended headers (long names of GNU tar, pax)
-//! are read here, because that crate reads them without a limit, and does not use the length of pax
-//! records.
+//! The `tar` crate parses headers and finds entries. Extended headers (GNU long names and pax
+//! headers) are read here, because that crate reads them without a limit and ignores the lengths of
+//! pax records.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -28,7 +28,7 @@ struct Extended {
     is_sparse: bool,
 }
 
-/// Writes the entries of an archive of `packed` bytes.
+/// Writes the entries of an archive whose packed size is `packed` bytes.
 pub(crate) fn extract_tar(
     file: File,
     packed: u64,
@@ -45,7 +45,7 @@ pub(crate) fn extract_tar(
     for entry in archive.entries().map_err(|error| reading.error(error))?.raw(true) {
         let mut entry = entry.map_err(|error| reading.error(error))?;
         count += 1;
-        // Extended headers count too, so an entry has room for two of them.
+        // Extended headers are counted as well, so the limit allows two of them for each entry.
         if count > limits.max_entries.saturating_mul(3) {
             return Err(ArchiveError::TooManyEntries { limit: limits.max_entries });
         }
@@ -59,7 +59,7 @@ pub(crate) fn extract_tar(
             }
             EntryType::XGlobalHeader => {
                 // Git stores the commit in such a header. Values that change entries are not used
-                // in practice, and programs do not agree on their effect.
+                // in practice, and programs interpret them differently.
                 let records = reading.extended_header(&mut entry)?;
                 let mut global = Extended::default();
                 global.add_pax(&records)?;
@@ -73,16 +73,16 @@ pub(crate) fn extract_tar(
     if !extended.is_empty() {
         return Err(ArchiveError::Incomplete("its last extended header belongs to no entry"));
     }
-    // Without compression, nothing else shows that the end is missing.
+    // Without compression, only the missing end marker shows that the archive is truncated.
     if format == ArchiveFormat::Tar && reading.state.is_at_end.get() {
         return Err(ArchiveError::Incomplete("the end of a tar archive is missing"));
     }
-    // The checksums of the compressed data follow after the last entry.
+    // The checksums of the compressed data follow the last entry.
     io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(|error| reading.error(error))?;
     Ok(())
 }
 
-/// The context of an archive that is read.
+/// The state while an archive is being read.
 struct Reading<'a> {
     format: ArchiveFormat,
     /// Maximum size of the content.
@@ -92,7 +92,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns the problem for an error of the reader.
+    /// Converts an error of the reader to the reason for rejecting the archive.
     fn error(&self, source: io::Error) -> ArchiveError {
         if !self.state.is_too_large.get() {
             return ArchiveError::Damaged { format: self.format, source };
@@ -113,7 +113,7 @@ impl Reading<'_> {
         let mut content = Vec::new();
         entry.read_to_end(&mut content).map_err(|error| self.error(error))?;
         if content.len() as u64 != size {
-            return Err(ArchiveError::Incomplete("an extended header is cut off"));
+            return Err(ArchiveError::Incomplete("an extended header is truncated"));
         }
         Ok(content)
     }
@@ -141,7 +141,7 @@ impl Reading<'_> {
             return Err(ArchiveError::SparseFile { name: shown() });
         }
         if extended.size.is_some_and(|size| size != entry.size()) {
-            return Err(ArchiveError::ExtendedHeader("it states another size than the entry"));
+            return Err(ArchiveError::ExtendedHeader("it states a different size than the entry"));
         }
         let mode = header.mode().map_err(|error| self.error(error))?;
         let name = EntryName::parse(&raw, self.limits)?;
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pax_records_have_a_length() {
+    fn pax_records_must_have_their_declared_length() {
         let mut extended = Extended::default();
         extended.add_pax(b"18 path=a\nb/../c=d\n11 size=12\n20 comment=anything\n").unwrap_err();
         extended.add_pax(b"19 path=a\nb/../c=d\n11 size=12\n20 comment=anything").unwrap_err();

@@ -29,8 +29,8 @@ pub struct Unpacked {
 /// directory that appears only when it is complete, unpack to another name and rename it.
 ///
 /// # Errors
-/// If the archive is damaged, violates a limit or contains an entry that is not allowed, or if a
-/// file cannot be written. The new directory is then removed.
+/// Returns an error if the archive is damaged, violates a limit or contains an entry that is not
+/// allowed, or if a file cannot be written. The new directory is then removed.
 pub fn unpack(
     archive: &Path,
     format: ArchiveFormat,
@@ -41,7 +41,7 @@ pub fn unpack(
         fs::create_dir(directory)
             .map_err(|source| ArchiveError::Write { path: directory.to_owned(), source })?;
         extract(file, size, format, directory, limits).inspect_err(|_| {
-            // The first error is returned, so an error of this removal is ignored.
+            // The first error is returned, so an error during this removal is ignored.
             let _ = fs::remove_dir_all(directory);
         })
     });

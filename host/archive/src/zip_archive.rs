@@ -1,8 +1,8 @@
 //! Reads zip archives.
 //!
 //! Only the central directory is used. Its entries are checked completely when the archive is
-//! opened; the content of an entry is limited to the size that the directory states, and its
-//! checksum is verified when it is read to its end.
+//! opened; the content of an entry is limited to the size in the directory, and the checksum is
+//! verified when the content is read to its end.
 
 mod directory;
 
@@ -20,7 +20,7 @@ use crate::name_tree::{NameTree, NodeKind};
 use directory::{DirectoryBudget, LimitedFile, repeated_name, stated_entries};
 
 /// The bits of a Unix mode that contain the file type, and the types of files, directories and
-/// symbolic links. Archives of other systems record no type.
+/// symbolic links. Archives that other systems created record no type.
 const FILE_TYPE_MASK: u32 = 0o170_000;
 const FILE_TYPE: u32 = 0o100_000;
 const DIRECTORY_TYPE: u32 = 0o040_000;
@@ -57,7 +57,8 @@ impl CheckedZip {
     /// Opens an archive and checks its entries.
     ///
     /// # Errors
-    /// If it is not a zip archive, violates a limit, or contains an entry that is not allowed.
+    /// Returns an error if the file is not a zip archive, violates a limit, or contains an entry
+    /// that is not allowed.
     pub fn open(mut file: File, limits: &ArchiveLimits) -> Result<Self, ArchiveError> {
         let too_many = || ArchiveError::TooManyEntries { limit: limits.max_entries };
         let packed = file.metadata().map_err(ArchiveError::Read)?.len();
@@ -100,7 +101,7 @@ impl CheckedZip {
         Ok(Self { archive, entries, unpacked_bytes, max_link_bytes: limits.max_name_bytes })
     }
 
-    /// Returns the total size of the files, as the archive states it.
+    /// Returns the total size of the files according to the archive's headers.
     pub fn unpacked_bytes(&self) -> u64 {
         self.unpacked_bytes
     }
@@ -120,7 +121,7 @@ impl CheckedZip {
     /// Returns the content of a file; `None` if no file has this name.
     ///
     /// # Errors
-    /// If its compression is not supported.
+    /// Returns an error if the compression method is not supported.
     pub fn file(&mut self, name: &str) -> Result<Option<impl Read + use<'_>>, ArchiveError> {
         let is_wanted = |entry: &&CheckedEntry| entry.kind == EntryKind::File && entry.name.as_str() == name;
         let Some(entry) = self.entries.iter().find(is_wanted) else { return Ok(None) };
@@ -131,7 +132,7 @@ impl CheckedZip {
     /// Calls a function for the name, the Unix mode and the content of each file.
     ///
     /// # Errors
-    /// If an entry cannot be read, or the function fails.
+    /// Returns an error if an entry cannot be read, or the function returns an error.
     pub fn for_each_file(
         &mut self,
         mut with: impl FnMut(&str, Option<u32>, &mut dyn Read) -> io::Result<()>,
@@ -193,7 +194,8 @@ fn check_entries(
         if !matches!(file_type, 0 | FILE_TYPE | DIRECTORY_TYPE | LINK_TYPE) {
             return Err(ArchiveError::SpecialEntry { name: shown_name(raw) });
         }
-        // A name in another encoding, or with another name in an extra field, is ambiguous.
+        // A name is ambiguous if it has another encoding, or if an extra field contains another
+        // name.
         let is_ambiguous = || entry.name().map_or(true, |name| name.as_bytes() != raw);
         if limits.requires_plain_names && is_ambiguous() {
             return Err(ArchiveError::UnsafeName { name: shown_name(raw) });
@@ -209,7 +211,7 @@ fn check_entries(
         };
         let size = if kind == EntryKind::Directory { 0 } else { entry.size() };
         total = total.saturating_add(size);
-        // The targets of links are not known before they are read, and are checked at the end.
+        // A link's target is known only after the entry is read, so targets are checked at the end.
         let node = if kind == EntryKind::Directory { NodeKind::Directory } else { NodeKind::File };
         tree.add(&name, node)?;
         entries.push(CheckedEntry { index, name, kind, mode, size });
@@ -217,8 +219,8 @@ fn check_entries(
     Ok((entries, total))
 }
 
-/// A reader that fails if the content is larger than the archive states, since a small archive can
-/// expand to an enormous number of zeros.
+/// A reader that fails if the content is larger than its size in the archive's headers, since a
+/// small archive can expand to an enormous number of zeros.
 struct SizedReader<'a> {
     content: ZipFile<'a, LimitedFile>,
     left: u64,
@@ -228,12 +230,12 @@ impl Read for SizedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.content.read(buffer)?;
         self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::FileTooLarge, "the archive unpacks to more than it states")
+            io::Error::new(io::ErrorKind::FileTooLarge, "the unpacked data is larger than the stated size")
         })?;
         if count == 0 && self.left > 0 && !buffer.is_empty() {
             return Err(io::Error::new(
                 io::ErrorKind::FileTooLarge,
-                "the archive unpacks to less than it states",
+                "the unpacked data is smaller than the stated size",
             ));
         }
         Ok(count)

@@ -1,7 +1,7 @@
 //! Backends that store the states of other configurations.
 //!
-//! Only `local` is supported so far. To add another, implement [`Backend`] and return it from
-//! [`find`]; nothing else in this crate has to change.
+//! Only `local` is supported so far. To add another backend, implement [`Backend`] and return it
+//! from [`find`]; nothing else in this crate has to change.
 
 mod local;
 
@@ -36,7 +36,7 @@ pub(crate) trait Backend: Send + Sync {
     /// The supported arguments. All are optional.
     fn arguments(&self) -> &'static [(&'static str, Type)];
 
-    /// Validates the arguments, after their types were checked.
+    /// Validates the arguments. Their types have already been checked.
     fn check(&self, arguments: &Arguments) -> Result<(), PluginDiagnostic>;
 
     /// Returns the outputs of a workspace's state, or `None` if the state does not exist.

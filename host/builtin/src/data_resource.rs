@@ -23,7 +23,7 @@ use crate::attributes::{attribute, schema_of};
 
 pub(crate) const TYPE_NAME: &str = "terraform_data";
 
-/// The other resource type whose objects can be moved to this one.
+/// The other resource type whose objects can be moved to this resource type.
 const MOVED_FROM: &str = "null_resource";
 
 pub(crate) fn schema() -> Arc<Schema> {

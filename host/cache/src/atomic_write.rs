@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::private::create_private;
 
-/// How a file is replaced.
+/// The settings for replacing a file.
 #[derive(Clone, Debug, Default)]
 pub struct AtomicWrite {
     access: NewFileAccess,
@@ -55,13 +55,13 @@ impl AtomicWrite {
     /// Replaces the content of the file `path` with the concatenated `parts`.
     ///
     /// # Errors
-    /// If a step fails. The old file is then unchanged, unless the failed step is the flush of the
-    /// directory.
+    /// Returns an error if a step fails. The old file is then unchanged, unless the failed step is
+    /// the flush of the directory.
     pub fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         let temporary = temporary_path(path)?;
         let file = self.create(&temporary)?;
         self.fill(file, parts).and_then(|()| fs::rename(&temporary, path)).inspect_err(|_| {
-            // The first error is returned, so an error of this removal is ignored.
+            // The first error is returned, so an error during this removal is ignored.
             let _ = fs::remove_file(&temporary);
         })?;
         if self.skips_sync { Ok(()) } else { sync_directory(path) }
@@ -90,7 +90,7 @@ impl AtomicWrite {
 /// has a leading dot, no other dot is added.
 ///
 /// # Errors
-/// If the system cannot generate random numbers.
+/// Returns an error if the system cannot generate random numbers.
 pub fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
@@ -105,7 +105,7 @@ pub fn temporary_path(path: &Path) -> io::Result<PathBuf> {
 /// Flushes the directory of `path`, so that the names of its files are durable.
 ///
 /// # Errors
-/// If the directory cannot be opened or flushed.
+/// Returns an error if the directory cannot be opened or flushed.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

@@ -10,8 +10,8 @@ use crate::{CacheError, temporary_path};
 pub(crate) const KEY_FILE: &str = "code-cache.key";
 
 /// Returns the key, and creates it if it does not exist. Two processes that start at the same time
-/// use the same key: each writes a key under a temporary name, and the first one that creates a
-/// hard link with the final name determines the key.
+/// use the same key: each process writes a key under a temporary name, and the first process that
+/// creates a hard link with the final name determines the key.
 pub(crate) fn read_or_create(directory: &Path) -> Result<[u8; blake3::KEY_LEN], CacheError> {
     let path = &directory.join(KEY_FILE);
     let unusable = |source| CacheError::Unusable { path: path.clone(), source };

@@ -2,19 +2,19 @@
 //!
 //! A program that can change a cached file could control Wardian, since Wardian executes cached
 //! code, and a cached schema determines which values are sensitive. Two measures prevent this. The
-//! directory must be writable only by this user. Each entry contains a keyed digest (BLAKE3) of its
-//! name and content, under a random key that is stored in another directory, in a file that only
-//! this user can read: an entry that was planted, changed, truncated, renamed or copied from
-//! another machine is not authentic and is treated as missing. Callers receive the bytes that were
-//! verified, from memory.
+//! directory must be writable only by this user. Each entry contains a MAC (keyed BLAKE3) of its
+//! name and content. The random key is stored in another directory, in a file that only this user
+//! can read. The MAC of an entry that was planted, changed, truncated, renamed or copied from
+//! another machine does not verify, and the entry is treated as missing. Callers receive the
+//! verified bytes from memory.
 //!
 //! | file | content |
 //! |---|---|
-//! | `DIRECTORY/NAME` | magic of the format, keyed digest, content |
+//! | `DIRECTORY/NAME` | magic of the format, MAC, content |
 //! | `KEY/code-cache.key` | 32 random bytes, for all formats |
 //!
 //! The magic of a format contains its version, so that programs never read entries of another
-//! version. If the cache grows too large, the entries with the oldest writes are removed. Writers
+//! version. If the cache grows too large, the least recently written entries are removed. Writers
 //! rename a temporary file, so that readers in other processes see either a complete entry or no
 //! entry.
 //!
@@ -57,7 +57,7 @@ pub enum CacheError {
     Unsafe {
         /// The directory or file.
         path: PathBuf,
-        /// The problem, and how to solve it.
+        /// The problem and its solution.
         problem: String,
     },
     /// A file or directory could not be read or created.
@@ -77,12 +77,12 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens a cache and creates missing directories. The directory of the key must not be the
-    /// directory of the entries, nor contain it, nor be in it.
+    /// Opens a cache and creates missing directories. The key's directory must not be the directory
+    /// of the entries, an ancestor of it, or a directory in it.
     ///
     /// # Errors
-    /// If other users can write to one of the directories or read the key, or if a file or
-    /// directory cannot be used.
+    /// Returns an error if other users can write to one of the directories or read the key, or if a
+    /// file or directory cannot be used.
     pub fn open(directory: &Path, key_directory: &Path, format: CacheFormat) -> Result<Self, CacheError> {
         private_directory(directory)?;
         private_directory(key_directory)?;
@@ -112,7 +112,7 @@ impl Cache {
     /// Writes an entry.
     ///
     /// # Errors
-    /// If it cannot be written; the previous entry is then unchanged.
+    /// Returns an error if the entry cannot be written; the previous entry is then unchanged.
     pub fn put(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let path = self.directory.join(name);
         let digest = self.digest(name, content);
@@ -149,7 +149,7 @@ impl Cache {
         magic == self.format.magic && self.digest(name, content) == blake3::Hash::from_bytes(digest)
     }
 
-    /// Computes the digest. The length separates the name from the content.
+    /// Computes the MAC. The length separates the name from the content.
     fn digest(&self, name: &str, content: &[u8]) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(self.format.magic);
@@ -159,7 +159,7 @@ impl Cache {
         hasher.finalize()
     }
 
-    /// Removes the oldest entries, except the one that was just written, until the total size is
+    /// Removes the oldest entries, except the entry that was just written, until the total size is
     /// within the limit. Failures are ignored, since another process may be doing the same.
     fn prune(&self, keep: &str) {
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
@@ -218,7 +218,7 @@ mod tests {
     const TWO: &str = "two.entry";
 
     #[test]
-    fn entry_of_another_format_version_is_ignored() {
+    fn entry_with_another_format_version_is_ignored() {
         let fixture = Fixture::new();
         fixture.open().put(ONE, b"kept").unwrap();
         let newer = CacheFormat { magic: b"wardian test 2\r\n", ..FORMAT };

@@ -9,10 +9,10 @@ use crate::CacheError;
 pub(crate) const WRITABLE_BY_OTHERS: u32 = 0o022;
 pub(crate) const READABLE_BY_OTHERS: u32 = 0o077;
 
-/// Creates the directory if necessary, and rejects a directory to which others can write.
+/// Creates the directory if necessary, and rejects a directory to which other users can write.
 ///
 /// # Errors
-/// If it cannot be created, or other users can write to it.
+/// Returns an error if the directory cannot be created, or if other users can write to it.
 pub fn private_directory(path: &Path) -> Result<(), CacheError> {
     let unusable = |source| CacheError::Unusable { path: path.to_path_buf(), source };
     let mut builder = DirBuilder::new();
@@ -27,7 +27,7 @@ pub fn private_directory(path: &Path) -> Result<(), CacheError> {
 /// Creates a file that only the user can read.
 ///
 /// # Errors
-/// If the file cannot be created, or the name exists, even as a link.
+/// Returns an error if the file cannot be created, or if the name exists, even as a link.
 pub fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

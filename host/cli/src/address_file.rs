@@ -12,8 +12,8 @@ use crate::failure::{Failure, Outcome};
 /// Returns the addresses in the files. `option` is the option that specifies the files.
 ///
 /// # Errors
-/// If a file cannot be read, contains an invalid address, or contains no address. (A plan without
-/// targets would include everything.)
+/// Returns an error if a file cannot be read, contains an invalid address, or contains no address.
+/// (A plan without targets would include everything.)
 pub(crate) fn read_all(paths: &[PathBuf], option: &str) -> Outcome<Vec<TargetAddress>> {
     let mut addresses = Vec::new();
     for path in paths {

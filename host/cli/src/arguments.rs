@@ -295,7 +295,7 @@ pub(crate) fn without_values(given: &[OsString]) -> String {
 }
 
 /// Returns whether the arguments select JSON messages. The result is needed before the arguments
-/// are parsed, because parse errors must be reported as JSON messages, too.
+/// are parsed, because parse errors must also be reported as JSON messages.
 pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
     let mut texts = given.iter().filter_map(|argument| argument.to_str());
     let command = texts.by_ref().find(|text| !text.starts_with('-'));
@@ -307,7 +307,7 @@ pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
 /// Parses the arguments after the program name.
 ///
 /// # Errors
-/// If a command, an option or a value is unknown or missing.
+/// Returns an error if a command, an option or a value is unknown or missing.
 pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> Result<Request, Usage> {
     let mut root = CommandLine::command();
     root.build();

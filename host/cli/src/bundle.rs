@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bundle_is_read_back_after_the_program() {
+    fn bundle_appended_to_a_program_is_read_back() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("terraform-provider-dns_v1.0.0");
         for protocol in [None, Some(Protocol::Five), Some(Protocol::Six)] {

@@ -54,7 +54,7 @@ pub(crate) trait CommandSpec {
     /// Checks the combinations of options that clap cannot check.
     ///
     /// # Errors
-    /// If options cannot be combined.
+    /// Returns an error if options cannot be combined.
     fn check(&self) -> Result<(), InvalidOptions> {
         Ok(())
     }
@@ -62,7 +62,7 @@ pub(crate) trait CommandSpec {
     /// Runs the command.
     ///
     /// # Errors
-    /// If the command fails.
+    /// Returns an error if the command fails.
     async fn run(&self, context: &CommandContext) -> Outcome;
 }
 

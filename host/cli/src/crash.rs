@@ -2,8 +2,8 @@
 //!
 //! The first crash of the process writes a report to a file. A crash in one operation does not end
 //! the process, so that an apply can save the state; the process then exits with
-//! [`Status::Crashed`](crate::failure::Status). The file contains no values: neither of the
-//! configuration, nor of the state, nor of options.
+//! [`Status::Crashed`](crate::failure::Status). The file contains no values of the configuration,
+//! the state or options.
 
 mod recorder;
 mod report;
@@ -62,7 +62,7 @@ pub(crate) fn report_bug(diagnostic: &Diagnostic) {
     }
 }
 
-/// Runs a function, and returns its result unless it panics.
+/// Runs a function. Returns its result, or `None` if it panics.
 pub(crate) fn catch<T>(run: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|_: Box<dyn Any + Send>| ()).ok()
 }
@@ -104,7 +104,7 @@ fn position(panic: &PanicHookInfo<'_>) -> String {
     }
 }
 
-/// Returns the position of a panic, and its reason if it is a constant: a composed reason can
+/// Returns the position of a panic, and its reason if it is a constant: a formatted reason can
 /// contain values.
 fn description(panic: &PanicHookInfo<'_>) -> String {
     let reason = panic.payload().downcast_ref::<&'static str>();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_error_is_no_bug() {
+    fn ordinary_error_is_not_reported_as_a_bug() {
         report_bug(&Diagnostic::error("a", "b"));
         assert!(error().is_none());
     }

@@ -47,7 +47,7 @@ impl Frontend for Shell {
             AppEvent::CapabilitiesRequested { plugin, approved_version, requests } => {
                 match approved_version {
                     Some(version) => {
-                        self.say(printable!("- {plugin} requests other capabilities than v{version} did:"));
+                        self.say(printable!("- {plugin} requests different capabilities than v{version}:"));
                     }
                     None => self.say(printable!("- {plugin} requests:")),
                 }
@@ -76,11 +76,11 @@ impl Frontend for Shell {
                 let question = if grants {
                     printable!("Accept this publisher, and grant this to {}?", address.for_display())
                 } else {
-                    printable!("Accept this publisher of {}?", address.for_display())
+                    printable!("Accept this publisher for {}?", address.for_display())
                 };
                 printable!(
-                    "\n{}\n  Releases of other publishers will be refused. Only 'yes' will be accepted to \
-                     approve.\n\n  {} ",
+                    "\n{}\n  Releases from other publishers will be rejected. Only 'yes' will be accepted \
+                     to approve.\n\n  {} ",
                     self.paint(Paint::Bold, question),
                     self.paint(Paint::Bold, "Enter a value:")
                 )

@@ -1,8 +1,8 @@
 //! Suggests a `policy grant` command that allows a denied access.
 //!
-//! The command is derived from the rule that would allow the access, with two differences: it keeps
-//! all other grants of the plugin, and it grants access to the directory of a file: for a call that
-//! changes a resource, reading and writing.
+//! The command is derived from the rule that would allow the access, with two differences: the
+//! command preserves all other grants of the plugin, and it grants access to the directory that
+//! contains the file. If the call changes a resource, it grants both reading and writing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn command_has_the_options_of_the_rule() {
+    fn grant_command_has_an_option_for_each_rule_argument() {
         let network =
             command("network {\n hosts = [\"a.example\"]\n ports = [8443]\n methods = [\"GET\"]\n}");
         assert_eq!(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_of_a_file_is_granted_but_not_the_root() {
+    fn suggested_grant_names_parent_directory_unless_it_is_the_root() {
         assert_eq!(directory_of("/srv/app/x.txt"), "/srv/app");
         assert_eq!(directory_of("/x.txt"), "/x.txt");
         assert_eq!(directory_of("/"), "/");

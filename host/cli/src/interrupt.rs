@@ -1,10 +1,10 @@
 //! Handles Ctrl-C and the system's termination signal.
 //!
-//! Before a run begins to walk its graph, nothing is changing, and the first signal ends the
-//! process. During the walk, the first interrupt lets running operations finish, and the state is
-//! saved. The second interrupt abandons running operations and saves all changes that are known;
-//! the system's termination signal has the same effect at once. The third interrupt ends the
-//! process: even then, the journal next to the state contains every completed change.
+//! Before a run begins to walk its graph, there are no changes in progress, and the first signal
+//! ends the process. During the walk, the first interrupt lets running operations finish, and the
+//! state is saved. The second interrupt abandons running operations and saves all changes that are
+//! known; the system's termination signal immediately has the same effect. The third interrupt ends
+//! the process: even then, the journal next to the state contains every completed change.
 //!
 //! A separate thread waits for signals, because compilation, evaluation and reading block the
 //! threads on which they run.
@@ -23,7 +23,7 @@ use crate::shell::{Paint, Shell};
 /// Starts to listen for signals.
 ///
 /// # Errors
-/// If the system does not allow it.
+/// Returns an error if the system does not allow it.
 pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
     let failed = |error: io::Error| {
         Failure::error(
@@ -77,7 +77,7 @@ fn reaction(request: Request, walk_has_begun: bool, asked: Stop) -> Reaction {
 
 fn handle(request: Request, stopper: &Stopper, shell: &Shell) {
     let text = match reaction(request, stopper.walk_has_begun(), stopper.current()) {
-        // Nothing is running: the command waits for an answer, and now ends without it.
+        // No operation is running: the command is waiting for an answer, and ends without one.
         Reaction::Finish if shell.is_asking() => {
             stopper.ask();
             "Interrupt received."

@@ -60,9 +60,9 @@ use shell::{OutputKind, Shell, ViewOptions};
 /// Maximum number of threads for provider calls.
 const THREADS: usize = 8;
 
-/// Runs the command in the arguments. If the program's file name is that of a native plugin, it
-/// serves that plugin and ignores the arguments. If a part of the process panics, a file describes
-/// the crash.
+/// Runs the command in the arguments. If the program's file name is a native plugin's file name,
+/// serves that plugin and ignores the arguments. If a part of the process panics, a crash report is
+/// written to a file.
 pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     crash::print_panics();
     if let [first, rest @ ..] = arguments.as_slice()
@@ -208,8 +208,8 @@ fn process_environment() -> ProcessEnvironment {
         .with_own_program(own_program())
 }
 
-/// Returns the running program's file. On Linux, this is the kernel's link to the file, which can
-/// be used even if the file has been replaced in the meantime.
+/// Returns the running program's file. On Linux, returns the kernel's link to the file, which
+/// remains valid even if the file has been replaced.
 fn own_program() -> Option<PathBuf> {
     let known = Path::new("/proc/self/exe");
     if cfg!(target_os = "linux") && known.exists() {

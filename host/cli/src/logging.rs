@@ -1,5 +1,5 @@
 //! Log lines for diagnosing internal problems. Logging is off by default: without a log setting,
-//! only the names of spans are recorded, for the report of a crash.
+//! only the names of spans are recorded, for the crash report.
 //!
 //! A log line consists of printable text, both on a terminal and in a file, and contains no line
 //! breaks.
@@ -25,7 +25,7 @@ pub(crate) mod traces;
 /// traces.
 ///
 /// # Errors
-/// If a setting is invalid or the log file cannot be opened.
+/// Returns an error if a setting is invalid or the log file cannot be opened.
 pub(crate) fn start(environment: &ProcessEnvironment) -> Result<Option<SpanCollector>, String> {
     let traces = traces::collector(environment)?;
     let lines = LogSettings::from_environment(environment)
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn log_level_follows_environment_variables() {
+    fn environment_variables_determine_log_level() {
         let some = |filter: &str, is_json| Some((filter.to_owned(), is_json));
         for (variables, expected) in [
             (&[][..], None),

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-// An apply allocates many small values on several threads, for which the C library's allocator is
-// slow, above all that of static Linux binaries.
+// An apply allocates many small values on several threads. The C library's allocator is slow for
+// this workload, especially in static Linux binaries.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

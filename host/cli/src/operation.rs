@@ -66,7 +66,7 @@ pub(crate) struct Operation {
 /// Returns the plan options for a mode.
 ///
 /// # Errors
-/// If a file with addresses cannot be read.
+/// Returns an error if a file with addresses cannot be read.
 pub(crate) fn plan_options(
     mode: Mode,
     scope: &ScopeArguments,
@@ -99,7 +99,7 @@ impl Operation {
     /// Loads and locks everything that the operation requires.
     ///
     /// # Errors
-    /// If the operation cannot start. In this case, nothing has been changed.
+    /// Returns an error if the operation cannot start. In this case, nothing has been changed.
     pub(crate) async fn prepare(context: &CommandContext, request: &OperationRequest<'_>) -> Outcome<Self> {
         let stop = interrupt::listen(&context.shell)?;
         let configuration = match request.options.mode {
@@ -160,11 +160,11 @@ impl Operation {
         (plan, diagnostics)
     }
 
-    /// Applies a plan and saves the state, even after errors. Diagnostics of the plan that have
-    /// not been shown yet are shown with those of the apply.
+    /// Applies a plan and saves the state, even after errors. Diagnostics of the plan that have not
+    /// been shown yet are shown with the diagnostics of the apply.
     ///
     /// # Errors
-    /// If the apply could not start.
+    /// Returns an error if the apply could not start.
     pub(crate) async fn apply(
         &mut self,
         plan: &Plan,
@@ -277,9 +277,9 @@ fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &Comman
     diagnostics.error(
         "State not saved",
         "The new state could not be written to any file, so it is printed above. Copy that text to a file \
-         as soon as there is space for one, and run `wardian state push FILE` before any other \
-         command. The journal beside the state has every change that could be recorded, and the next \
-         command that locks the state recovers them.",
+         as soon as there is space for one, and run `wardian state push FILE` before any other command. The \
+         journal next to the state contains every change that could be recorded, and the next command that \
+         locks the state recovers them.",
     );
 }
 
@@ -293,7 +293,7 @@ pub(crate) enum Approval {
 /// Asks whether to apply a plan.
 ///
 /// # Errors
-/// If the input ends without an answer.
+/// Returns an error if the input ends without an answer.
 pub(crate) async fn ask_for_approval(
     mode: Mode,
     stop: &StopSignal,

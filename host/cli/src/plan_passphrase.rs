@@ -15,7 +15,7 @@ use crate::interrupt;
 /// the user.
 ///
 /// # Errors
-/// If no passphrase is given, or the two passphrases differ.
+/// Returns an error if no passphrase is given, or the two passphrases differ.
 pub(crate) async fn new_passphrase(context: &CommandContext, stop: &StopSignal) -> Outcome<String> {
     if let Some(passphrase) = context.app.environment.plan_passphrase() {
         return Ok(passphrase);
@@ -53,7 +53,7 @@ async fn ask_passphrase(
 /// user interrupts the command.
 ///
 /// # Errors
-/// If the file is not a plan of this version of Wardian.
+/// Returns an error if the file is not a plan of this version of Wardian.
 pub(crate) async fn read_plan(
     path: &Path,
     context: &CommandContext,
@@ -67,7 +67,7 @@ pub(crate) async fn read_plan(
 /// Decodes a saved plan. Asks for the passphrase like [`read_plan`].
 ///
 /// # Errors
-/// If the file is not a plan of this version of Wardian.
+/// Returns an error if the file is not a plan of this version of Wardian.
 pub(crate) async fn decode_plan(
     path: &Path,
     bytes: &[u8],

@@ -1,8 +1,9 @@
-//! The product in whose wording the output is printed: Wardian, Terraform or OpenTofu.
+//! The product whose wording the output uses: Wardian, Terraform or OpenTofu.
 //!
 //! Tools that run `terraform` or `tofu` search the output for lines with the program's name. If
-//! this program is run under one of these names, it prints the lines of that product; under its own
-//! name, it prints its own. The environment variable for the output takes precedence over the name.
+//! this program is run under one of these names, it prints that product's lines; under its own
+//! name, it prints Wardian's lines. The environment variable for the output takes precedence over
+//! the name.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use wardian_app::ProcessEnvironment;
 
 use crate::failure::Usage;
 
-/// The product in whose wording the output is printed.
+/// The product whose wording the output uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Product {
     #[default]
@@ -23,7 +24,7 @@ impl Product {
     /// Determines the product from the program name and the environment.
     ///
     /// # Errors
-    /// If the environment contains the name of an unknown product.
+    /// Returns an error if the environment contains the name of an unknown product.
     pub(crate) fn for_process(
         program: Option<&Path>,
         environment: &ProcessEnvironment,
@@ -66,7 +67,7 @@ impl Product {
         }
     }
 
-    /// Replaces Wardian's commands in a message, such as `wardian init`, by those of the product.
+    /// Replaces Wardian's commands in a message, such as `wardian init`, by the product's commands.
     pub(crate) fn adapt_commands(self, message: &str) -> String {
         let command = self.command();
         let quoted = message.replace("`wardian ", &format!("`{command} "));
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_in_messages_are_those_of_the_product() {
+    fn commands_in_messages_use_the_product_name() {
         let message = "Run `wardian init` or \"wardian plan\". Wardian is compatible.";
         let expected = "Run `tofu init` or \"tofu plan\". Wardian is compatible.";
         assert_eq!(Product::OpenTofu.adapt_commands(message), expected);
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn product_follows_the_name_of_the_program() {
+    fn program_name_selects_the_product() {
         for (program, expected) in [
             ("wardian", Product::Wardian),
             ("/usr/local/bin/terraform", Product::Terraform),
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn environment_overrides_the_name_of_the_program() {
+    fn environment_overrides_the_program_name() {
         assert_eq!(product("terraform", Some("wardian")), Some(Product::Wardian));
         assert_eq!(product("wardian", Some("terraform")), Some(Product::Terraform));
         assert_eq!(product("wardian", Some("opentofu")), Some(Product::OpenTofu));

@@ -163,7 +163,7 @@ fn line(event: &Event<'_>) -> Option<PrintableText> {
     })
 }
 
-/// The names of an action.
+/// The words for an action while it runs and after it finished.
 struct ActionNames {
     in_progress: &'static str,
     done: &'static str,
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_do_not_control_the_terminal() {
+    fn control_characters_in_ids_are_escaped() {
         let address = "random_id.a".parse().unwrap();
         let id = Some("x]\nrandom_id.a: Refreshing\u{1b}[2J\u{202e}".to_owned());
         let shown = line(&Event::RefreshStarted { address: &address, id }).unwrap();

@@ -1,5 +1,4 @@
-//! Reports the plan and the result of an operation: as text for people, or as JSON messages for
-//! programs.
+//! Reports the plan and the result of an operation: as human-readable text, or as JSON messages.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
-//! Writes all output, and asks the user all questions.
+//! Writes all output, and asks all questions.
 //!
 //! A command's result goes to standard output, and so do warnings unless the output is data for
-//! programs; errors go to standard error. Text for people is a [`PrintableText`]; data for programs
-//! is unchanged, except on a terminal. Color is used only on terminals, and never conveys
-//! information that is missing from the text. If the output is closed, the command continues: an
-//! apply whose output is no longer read must still save the state. If output cannot be written for
-//! another reason, such as a full disk, the command reports an error at its end.
+//! programs; errors go to standard error. Human-readable text is a [`PrintableText`]; data for
+//! programs is written unchanged, except on a terminal. Color is used only on terminals, and never
+//! conveys information that is missing from the text. If the output is closed, the command
+//! continues: an apply whose output is no longer read must still save the state. If output cannot
+//! be written for another reason, such as a full disk, the command reports an error at its end.
 
 mod footer;
 mod style;
@@ -40,16 +40,16 @@ pub(crate) use footer::{FooterContent, FooterGuard};
 pub(crate) use style::Paint;
 use style::painted;
 
-/// The maximum number of positions that are listed for similar warnings.
+/// The maximum number of source positions that are listed for similar warnings.
 const MAX_POSITIONS: usize = 3;
 
-/// The width if the environment does not specify one.
+/// The output width if the environment does not specify one.
 const WIDTH: usize = 78;
 
 /// The kind of data that a command writes to standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OutputKind {
-    /// Text for people, including warnings.
+    /// Human-readable text, including warnings.
     #[default]
     Report,
     /// Only the data that the user requested. Warnings are written to standard error.
@@ -108,8 +108,8 @@ pub(crate) struct Shell {
     product: Product,
     compact_warnings: bool,
     concise: bool,
-    /// Whether a line joins the lines of a diagnostic. Tools that run Terraform with `-no-color`
-    /// search for errors at the start of a line.
+    /// Whether a vertical line is printed next to the lines of a diagnostic. Tools that run
+    /// Terraform with `-no-color` search for errors at the start of a line.
     has_frames: bool,
     /// Whether warnings go to standard error.
     data_only: bool,
@@ -123,7 +123,7 @@ pub(crate) struct Shell {
     is_asking: AtomicBool,
     /// Whether a footer can be shown on standard output.
     has_footer: bool,
-    /// Locked while text is written, so that its lines are not mixed with others.
+    /// Locked while text is written, so that its lines are not interleaved with other output.
     footer: Mutex<Footer>,
 }
 
@@ -194,7 +194,7 @@ impl Shell {
     /// From now on, also writes JSON messages to a file.
     ///
     /// # Errors
-    /// If the file cannot be created.
+    /// Returns an error if the file cannot be created.
     pub(crate) fn record_messages(&mut self, path: &Path) -> io::Result<()> {
         let file = Mutex::new(File::create(path)?);
         self.recording = Some(Recording { file, failure: OnceLock::new() });
@@ -212,7 +212,7 @@ impl Shell {
         RenderOptions { color: self.out.color, width: self.out.width, product: self.product }
     }
 
-    /// Returns the product in whose wording the output is printed.
+    /// Returns the product whose wording the output uses.
     pub(crate) fn product(&self) -> Product {
         self.product
     }
@@ -270,8 +270,8 @@ impl Shell {
         }
     }
 
-    /// Returns sentences broken into lines of the width of standard output. In JSON messages, the
-    /// width is that in the environment.
+    /// Returns sentences broken into lines of the width of standard output. For JSON messages, the
+    /// width in the environment is used.
     pub(crate) fn wrapped(&self, text: &PrintableText) -> PrintableText {
         wrap(text, self.out.width, 0)
     }
@@ -296,7 +296,7 @@ impl Shell {
     }
 
     /// Writes a JSON document to standard output, followed by a line break. In strings of the
-    /// document, characters that must not reach a terminal are replaced by JSON escapes.
+    /// document, characters that are unsafe to print on a terminal are replaced by JSON escapes.
     pub(crate) fn print_json(&self, document: &str) {
         let mut text = PrintableText::from_lines(&escape_json(document));
         text.push("\n");
@@ -328,8 +328,8 @@ impl Shell {
         self.write(false, &text);
     }
 
-    /// Shows errors and warnings, each on the corresponding stream. They name commands of the product
-    /// in whose wording the output is printed.
+    /// Shows errors and warnings, each on the corresponding stream. Commands in the messages are
+    /// replaced with the commands of the product whose wording the output uses.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
         diagnostics.iter().for_each(crash::report_bug);
         if self.product.is_own() {
@@ -467,7 +467,7 @@ impl Shell {
     /// Asks a question and waits for one line. Returns `None` if the input has ended.
     ///
     /// # Errors
-    /// If the input cannot be read.
+    /// Returns an error if the input cannot be read.
     pub(crate) async fn ask(&self, question: impl Into<PrintableText>) -> io::Result<Option<String>> {
         self.is_asking.store(true, Ordering::Relaxed);
         self.print(question);
@@ -492,7 +492,7 @@ impl Shell {
     /// Asks a question like [`Shell::ask`], without showing the typed characters.
     ///
     /// # Errors
-    /// If the input cannot be read.
+    /// Returns an error if the input cannot be read.
     pub(crate) async fn ask_secret(&self, question: impl Into<PrintableText>) -> io::Result<Option<String>> {
         // Dropping this guard makes typed characters visible again, even if the question was
         // abandoned.
@@ -587,7 +587,7 @@ fn line_of(diagnostic: &Diagnostic) -> Option<String> {
     Some(format!("{} line {}", span.file.name(), span.start_position().line))
 }
 
-/// Adds the number of similar warnings to a warning, and the positions of the first of them.
+/// Adds the number of similar warnings to a warning, and the source positions of the first few.
 fn with_further_positions(mut diagnostic: Diagnostic, more: &[Option<String>]) -> Diagnostic {
     let count = match more.len() {
         0 => return diagnostic,
@@ -656,7 +656,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_of_one_kind_are_shown_once() {
+    fn warnings_with_the_same_summary_are_merged() {
         let mut diagnostics = Diagnostics::new();
         diagnostics.error("a", "1");
         for detail in ["1", "2", "3"] {

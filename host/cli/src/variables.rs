@@ -38,7 +38,7 @@ pub(crate) enum Prompting {
 /// Returns the values, converted to the variables' types, and diagnostics for invalid values.
 ///
 /// # Errors
-/// If a value cannot be read or is missing.
+/// Returns an error if a value cannot be read or is missing.
 pub(crate) async fn collect(
     module: &Module,
     arguments: &VariableArguments,
@@ -74,7 +74,7 @@ pub(crate) async fn collect(
 /// unknown.
 ///
 /// # Errors
-/// If a value cannot be read or converted.
+/// Returns an error if a value cannot be read or converted.
 pub(crate) fn as_far_as_given(
     module: &Module,
     arguments: &VariableArguments,
@@ -100,7 +100,7 @@ pub(crate) fn as_far_as_given(
 /// other variables.
 ///
 /// # Errors
-/// If a value cannot be read or converted, or differs from the planned value.
+/// Returns an error if a value cannot be read or converted, or differs from the planned value.
 pub(crate) fn for_saved_plan(
     module: &Module,
     arguments: &VariableArguments,

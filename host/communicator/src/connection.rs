@@ -25,7 +25,7 @@ use crate::winrm::{self, Machine, WinRmCommand};
 const INITIAL_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(20);
 
-/// The services and parameters that a connection needs besides its settings.
+/// The services and parameters that a connection needs in addition to its settings.
 pub struct ConnectionContext {
     pub authority: Arc<dyn ConnectionAuthority>,
     pub resolver: Arc<dyn Resolver>,
@@ -158,9 +158,9 @@ impl Drop for UseRecord {
 
 /// A command that runs on the remote machine. Dropping it cancels the command.
 ///
-/// If the output is not read, the machine blocks. With SSH, all other operations over the same
-/// connection block as well. Therefore, read a command's output to its end, or drop the command,
-/// before you start the next one.
+/// If the output is not read, the remote machine's writes block. With SSH, all other operations
+/// over the same connection block as well. Therefore, read a command's output to its end, or drop
+/// the command, before you start the next command.
 pub struct RunningCommand {
     command: Command,
     /// Keeps the connection open.
@@ -173,10 +173,10 @@ enum Command {
 }
 
 impl RunningCommand {
-    /// Waits for the next event; returns `None` after the last one. Cancel safe.
+    /// Waits for the next event; returns `None` after the last event. Cancel safe.
     ///
     /// # Errors
-    /// If the connection is lost. The command's exit status is then unknown.
+    /// Returns an error if the connection is lost. The command's exit status is then unknown.
     pub async fn next_event(&mut self) -> Result<Option<CommandEvent>, CommunicatorError> {
         match &mut self.command {
             Command::Ssh(command) => command.next_event().await,
@@ -205,7 +205,7 @@ impl RemoteConnection {
     /// Opens the connection unless it is already open.
     ///
     /// # Errors
-    /// If the connection is not allowed, or cannot be opened within the timeout.
+    /// Returns an error if the connection is not allowed, or cannot be opened within the timeout.
     pub async fn connect(&self) -> Result<(), CommunicatorError> {
         self.connection_use().await.map(|_| ())
     }
@@ -214,8 +214,8 @@ impl RemoteConnection {
         self.shared.settings.platform
     }
 
-    /// Returns the remote path for a script: a new one for each call, unless `script_path` names
-    /// a fixed path.
+    /// Returns the remote path for a script: a new path for each call, unless `script_path`
+    /// specifies a fixed path.
     pub fn script_path(&self) -> String {
         self.shared.settings.new_script_path()
     }
@@ -227,7 +227,7 @@ impl RemoteConnection {
     /// Starts a command in the machine's shell.
     ///
     /// # Errors
-    /// If there is no connection, or the machine does not start the command.
+    /// Returns an error if there is no connection, or the machine does not start the command.
     pub async fn execute(&self, command: &str) -> Result<RunningCommand, CommunicatorError> {
         let streams = Streams::for_platform(self.shared.settings.platform);
         let starting = self.with_session(|peer| {
@@ -248,7 +248,7 @@ impl RemoteConnection {
     /// machine's umask; an existing file keeps its mode. Windows ignores the mode.
     ///
     /// # Errors
-    /// If there is no connection, or the machine does not write the file.
+    /// Returns an error if there is no connection, or the machine does not write the file.
     pub async fn upload(
         &self,
         path: &str,
@@ -276,8 +276,8 @@ impl RemoteConnection {
     /// contents, and creates `destination`.
     ///
     /// # Errors
-    /// If there is no connection, a local file cannot be read, or a remote file cannot be
-    /// written. Files that were written before the error remain.
+    /// Returns an error if there is no connection, a local file cannot be read, or a remote file
+    /// cannot be written. Files that were written before the error remain.
     pub async fn upload_path(&self, source: &str, destination: &str) -> Result<(), CommunicatorError> {
         let plan = Source::open(Path::new(source), source.ends_with('/'), &self.authority).await?;
         let platform = self.shared.settings.platform;

@@ -154,7 +154,7 @@ impl CommunicatorError {
     }
 
     /// Returns whether a retry is pointless. A machine that is still booting may refuse connections
-    /// and reject users, but it does not present a wrong host key.
+    /// and reject users, but it never presents a wrong host key.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             Self::Reach(error) => error.is_denial(),

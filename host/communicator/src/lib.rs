@@ -1,4 +1,4 @@
-//! Connections to the remote machines on which provisioners work.
+//! Connections to the remote machines on which provisioners run commands.
 //!
 //! A [`RemoteConnection`] is created from the settings of a `connection` block
 //! ([`ConnectionSettings`]) and a [`ConnectionContext`]. It is opened on first use, shared by all
@@ -15,9 +15,9 @@
 //! - connection attempts are repeated until `timeout`, since the machine may still be booting; a
 //!   denial or a different host key ends the attempts immediately;
 //! - output is returned in chunks of bounded size, as complete lines if the command writes lines,
-//!   and a machine is blocked until its output is read;
-//! - a lost connection is an error: a command whose exit status is unknown did not succeed, and
-//!   a file that was not acknowledged was not written.
+//!   and a machine's writes block until its output is read;
+//! - a lost connection is an error: a command whose exit status is unknown counts as failed, and a
+//!   file whose upload was not acknowledged counts as not written.
 //!
 //! This crate does not depend on plugins, configuration or policy, reads no environment variables,
 //! and logs nothing.

@@ -18,7 +18,7 @@ use crate::tls;
 /// Maximum size of the response to a `CONNECT` request.
 const MAX_RESPONSE_SIZE: usize = 16 << 10;
 
-/// Opens a tunnel through a proxy to the machine behind it, over a connection to the proxy.
+/// Opens a tunnel to the machine behind a proxy, over an existing connection to the proxy.
 pub(crate) async fn open_tunnel(
     proxy: &Proxy,
     stream: CountedStream<TcpStream>,
@@ -127,7 +127,7 @@ async fn request_socks5(proxy: &Proxy, stream: &mut Stream, host: &str, port: u1
     }
     if status != 0 {
         return Err(match status {
-            2 => "the proxy's rules forbid it".into(),
+            2 => "the proxy's rules do not allow the connection".into(),
             3 => "the proxy cannot reach that network".into(),
             4 => "the proxy cannot reach the machine".into(),
             5 => "the machine refused the connection".into(),

@@ -28,7 +28,7 @@ use crate::secret::SecretString;
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
     pub method: ConnectionMethod,
-    /// How long connection attempts are repeated.
+    /// The duration for which connection attempts are repeated.
     pub timeout: Duration,
     /// Remote path of a script, with `%RAND%` for a random number.
     pub script_path: String,
@@ -106,9 +106,9 @@ impl std::fmt::Debug for Key {
 /// Whether to use keys from an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentUse {
-    /// If the caller provides one.
+    /// Uses an agent if the caller provides one.
     IfAvailable,
-    /// Always; a missing agent is an error.
+    /// Always uses an agent; a missing agent is an error.
     Required,
     Never,
 }
@@ -187,7 +187,7 @@ pub enum WinRmAuthentication {
 #[error("{argument}: {problem}")]
 pub struct SettingsError {
     pub argument: &'static str,
-    /// The problem, and how to solve it.
+    /// The problem and its solution.
     pub problem: String,
 }
 
@@ -195,13 +195,12 @@ impl ConnectionSettings {
     /// Reads the settings of a block. `value` returns the value of an argument.
     ///
     /// # Errors
-    /// If an argument is invalid or a required argument is missing.
+    /// Returns an error if an argument is invalid or a required argument is missing.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         parse::read(&parse::Values::new(&value))
     }
 
-    /// Returns the remote path for a script: a new one for each call if the path contains
-    /// `%RAND%`.
+    /// Returns the remote path for a script: a new path for each call if the path contains `%RAND%`.
     pub fn new_script_path(&self) -> String {
         // The number is unpredictable; if the system's random generator fails, it is derived from
         // the clock.

@@ -1,10 +1,11 @@
 //! Reads a file or directory for an upload, as a sequence of steps. A thread reads a few chunks in
 //! advance.
 //!
-//! Symbolic links are followed, except for links that lead out of a directory that plugins may
-//! write. The authority checks the resolved path of each file and directory before it is opened,
-//! and then the opened file, so that only allowed files are read. A directory that contains itself
-//! through a link causes an error, and so does an entry that is neither a file nor a directory.
+//! Symbolic links are followed, except for links in a directory that plugins may write whose
+//! targets are outside of that directory. The authority checks the resolved path of each file and
+//! directory before it is opened, and then the opened file, so that only allowed files are read. A
+//! directory that contains itself through a link causes an error, and so does an entry that is
+//! neither a file nor a directory.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -89,7 +90,7 @@ impl Source {
         Self { path: self.path.clone(), readable: self.readable.clone(), kind: SourceKind::Contents }
     }
 
-    /// Starts reading. The steps end after the last file or after the first failure.
+    /// Starts reading. The sequence of steps ends after the last file or after the first failure.
     pub(crate) fn steps(&self) -> mpsc::Receiver<Step> {
         let (steps, receiver) = mpsc::channel(PIECES_AHEAD);
         let (path, readable, kind) = (self.path.clone(), self.readable.clone(), self.kind);
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn links_leading_out_of_writable_directory_are_not_followed() {
+    async fn links_out_of_writable_directory_are_not_followed() {
         let project = Project::new();
         symlink("file", project.path("project/out/near")).unwrap();
         symlink("out", project.path("project/alias")).unwrap();
@@ -363,7 +364,7 @@ mod tests {
         symlink("../file", project.path("project/out/far")).unwrap();
         for path in ["project/out", "project/out/far"] {
             let text = project.upload(path).await;
-            assert!(text.contains("writable for plugins") && !text.contains("far=project/file"), "{text}");
+            assert!(text.contains("writable by plugins") && !text.contains("far=project/file"), "{text}");
         }
     }
 
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn opened_file_is_checked() {
+    async fn hard_link_to_file_outside_is_not_uploaded() {
         let project = Project::new();
         fs::hard_link(project.path("elsewhere/key"), project.path("project/hard")).unwrap();
         let text = project.upload("project/hard").await;

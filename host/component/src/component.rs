@@ -40,7 +40,7 @@ struct Component {
     cost: Cost,
     components: Vec<Definition>,
     modules: Vec<Definition>,
-    /// The number of items of each instance, including those of the instances that it exports.
+    /// The number of items of each instance, including the items of the instances that it exports.
     /// Every reference to an instance copies these items.
     instances: Vec<u64>,
 }
@@ -53,16 +53,16 @@ enum Frame {
 /// Counts the elements of an expanded component.
 ///
 /// # Errors
-/// If the bytes cannot be parsed or a count exceeds its limit.
+/// Returns an error if the bytes cannot be parsed or a count exceeds its limit.
 pub fn check(bytes: &[u8], limits: &ComponentLimits) -> Result<ComponentCounts, CheckError> {
     read(bytes, limits, Code::Counted)
 }
 
-/// Counts like [`check`], but does not read the code of functions. This takes a hundredth of the
-/// time, and is sufficient before imports and exports are read.
+/// Counts like [`check`], but does not read the code of functions. This is about 100 times faster,
+/// and sufficient before imports and exports are read.
 ///
 /// # Errors
-/// If the bytes cannot be parsed or a count exceeds its limit.
+/// Returns an error if the bytes cannot be parsed or a count exceeds its limit.
 pub fn check_structure(bytes: &[u8], limits: &ComponentLimits) -> Result<ComponentCounts, CheckError> {
     read(bytes, limits, Code::Skipped)
 }
@@ -265,7 +265,7 @@ impl Reader<'_> {
         self.component()?.definition(kind, index)
     }
 
-    /// Returns the number of items that a reference copies.
+    /// Returns the number of items that a reference to an instance copies.
     fn exported(&mut self, kind: ComponentExternalKind, index: u32) -> u64 {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         match self.component() {

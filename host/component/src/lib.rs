@@ -1,10 +1,10 @@
 //! Counts the elements of an expanded WebAssembly component before the component is validated,
 //! compiled or instantiated.
 //!
-//! A small component can expand to a huge one, since each nested component can be instantiated many
-//! times. In addition, compilers need more than linear time for some functions. [`check`] reads the
-//! bytes once, multiplies instead of expanding, and compares the results with [`ComponentLimits`].
-//! The limits admit a component of 20 MB that contains a Python interpreter.
+//! A small component can expand to a huge component, since each nested component can be
+//! instantiated many times. In addition, compilers need superlinear time for some functions.
+//! [`check`] reads the bytes once, multiplies instead of expanding, and compares the results with
+//! [`ComponentLimits`]. The limits admit a component of 20 MB that contains a Python interpreter.
 //!
 //! ```text
 //! bytes ──> component (sections, instances by multiplication) ──> types

@@ -25,8 +25,8 @@ pub struct ComponentLimits {
     pub total_locals: u64,
     /// Nesting of the blocks of one function.
     pub block_nesting: u64,
-    /// Nesting of the loops of one function, multiplied by its local variables: compilers consider
-    /// each variable at the start of each loop.
+    /// Nesting of the loops of one function, multiplied by its local variables: compilers process
+    /// every variable at the start of every loop.
     pub loop_variables: u64,
     /// Values that the instructions of one function pass to blocks, branches and calls.
     pub values: u64,

@@ -1,4 +1,4 @@
-//! Small components that expand to huge ones, and ordinary components.
+//! Small components that expand to huge components, and ordinary components.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -23,7 +23,7 @@ fn exceeded(component: Component) -> (&'static str, u64, u64) {
     }
 }
 
-/// A component that instantiates the previous one twice, `levels` deep.
+/// A component that instantiates the component of the previous level twice, with `levels` levels.
 fn doubled(levels: u32) -> Component {
     let mut inner = Component::new();
     for _ in 0..levels {
@@ -109,7 +109,7 @@ fn counts_imports_of_each_module_instance() {
 }
 
 #[test]
-fn exports_that_contain_each_other_are_multiplied() {
+fn nested_exports_are_counted_by_multiplication() {
     // Each instance exports the previous one twice.
     let mut root = Component::new();
     for previous in 0..30_u32 {
@@ -189,7 +189,7 @@ fn number_of_functions_is_limited() {
 }
 
 #[test]
-fn local_variables_are_limited_by_function_and_together() {
+fn local_variables_are_limited_per_function_and_in_total() {
     let one = with_functions(0, 0, &[function(20_000, |_| {})]);
     assert_eq!(exceeded(one), ("local variables of a function", 20_000, 10_000));
     let many = with_functions(0, 0, &vec![function(10_000, |_| {}); 1_000]);
@@ -200,7 +200,7 @@ fn local_variables_are_limited_by_function_and_together() {
 }
 
 #[test]
-fn loops_are_limited_by_variables() {
+fn loop_limit_depends_on_local_variables() {
     let nested = |loops: usize, locals| {
         with_functions(
             0,
@@ -222,13 +222,16 @@ fn loops_are_limited_by_variables() {
 }
 
 #[test]
-fn values_of_calls_and_branches_are_limited() {
+fn values_passed_by_calls_and_branches_are_limited() {
     let calls = function(0, |code| {
         for _ in 0..10_000 {
             code.call(0);
         }
     });
-    assert_eq!(exceeded(with_functions(0, 1_000, &[calls])).0, "values that instructions of a function pass");
+    assert_eq!(
+        exceeded(with_functions(0, 1_000, &[calls])).0,
+        "values that the instructions of a function pass"
+    );
     let branches = function(0, |code| {
         for _ in 0..10_000 {
             code.br(0);
@@ -236,7 +239,7 @@ fn values_of_calls_and_branches_are_limited() {
     });
     assert_eq!(
         exceeded(with_functions(0, 1_000, &[branches])).0,
-        "values that instructions of a function pass"
+        "values that the instructions of a function pass"
     );
     let blocks = function(0, |code| {
         for _ in 0..10_000 {
@@ -245,12 +248,12 @@ fn values_of_calls_and_branches_are_limited() {
     });
     assert_eq!(
         exceeded(with_functions(1_000, 0, &[blocks])).0,
-        "values that instructions of a function pass"
+        "values that the instructions of a function pass"
     );
 }
 
 #[test]
-fn gaps_of_memories_are_counted() {
+fn gaps_in_initial_memories_are_counted() {
     let mut module = Module::new();
     let mut memories = MemorySection::new();
     memories.memory(MemoryType { minimum: 1_000, ..memory() });
@@ -286,7 +289,7 @@ fn deeply_nested_types_are_an_error() {
 }
 
 #[test]
-fn damaged_bytes_are_an_error() {
+fn damaged_component_is_an_error() {
     let bytes = doubled(3).finish();
     for at in 0..bytes.len() {
         for value in [0, 1, 0x7f, 0x80, 0xff] {

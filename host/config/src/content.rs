@@ -28,8 +28,8 @@ pub(crate) struct Content<'a> {
     pub(crate) blocks: Vec<Cow<'a, Block>>,
 }
 
-/// Returns the number of labels of a block type that the language defines. The number does not
-/// depend on where the block occurs.
+/// Returns the number of labels of a block type that the language defines. The number is the same
+/// in every context.
 pub(crate) fn label_count(kind: &str) -> usize {
     match kind {
         "resource" | "data" | "ephemeral" => 2,
@@ -98,7 +98,7 @@ impl Shape {
         self.required.iter().chain(self.optional).copied()
     }
 
-    /// Returns what this shape expects a JSON property to be.
+    /// Returns the kind (argument or blocks) that this shape expects of a JSON property.
     pub(crate) fn expects(&self, name: &str) -> Option<Expected> {
         if self.arguments().any(|argument| argument == name) {
             Some(Expected::Argument)
@@ -249,7 +249,7 @@ impl Content<'_> {
     }
 }
 
-/// Returns the diagnostic for a second block of a type of which only one is allowed.
+/// Returns the diagnostic for a second block of a type that allows only one block.
 pub(crate) fn one_too_many(summary: &str, first: &Span, second: &Span) -> Diagnostic {
     let detail = format!("Only one is allowed here; the first is at {first}.");
     Diagnostic::error(summary, detail).at(second.clone())

@@ -38,8 +38,8 @@ pub fn decode_body(body: &Body, schema: &Block, scope: &dyn Scope) -> (Value, Di
     (value, problems)
 }
 
-/// Returns what a schema expects a JSON property to be. A property that could be an argument or
-/// blocks is treated as an argument.
+/// Returns the kind (argument or blocks) that a schema expects of a JSON property. A property that
+/// could be an argument or blocks is treated as an argument.
 pub(crate) fn expected_by_schema(schema: &Block, name: &str) -> Option<Expected> {
     if schema.attributes.contains_key(name) {
         return Some(Expected::Argument);

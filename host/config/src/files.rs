@@ -12,14 +12,14 @@ pub trait Files {
     ///
     /// # Errors
     ///
-    /// If the directory does not exist or cannot be read.
+    /// Returns an error if the directory does not exist or cannot be read.
     fn list(&self, directory: &Path) -> io::Result<Vec<OsString>>;
 
     /// Returns a file's content.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 }
 

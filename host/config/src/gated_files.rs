@@ -15,9 +15,9 @@ use wardian_plugin::{CallContext, FileGate};
 
 use crate::files::Files;
 
-/// Maximum size of a file. It is limited because the content is held in memory.
+/// Maximum size of a file. The size is limited because the content is held in memory.
 const MAX_FILE_SIZE: u64 = 1 << 30;
-/// Maximum depth of directories. It is limited because symbolic links can form a cycle.
+/// Maximum depth of directories. The depth is limited because symbolic links can form a cycle.
 const MAX_DEPTH: usize = 64;
 /// Maximum number of files and directories in one listing, for the same reason.
 const MAX_LISTED: usize = 1 << 20;
@@ -52,7 +52,7 @@ impl GatedFiles {
         self.scope.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
     }
 
-    /// Resolves a path, and checks the path and all other paths that the result reveals.
+    /// Resolves a path. Checks that path and all other paths whose existence the result reveals.
     fn resolve(&self, path: &Path) -> io::Result<ResolvedPath> {
         let mut revealed = Vec::new();
         let resolved = self.scope()?.resolve_recording(path, LastLink::Follow, &mut revealed);
@@ -75,7 +75,8 @@ impl GatedFiles {
     /// Returns the type of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// The path is not permitted, or the system reports an error other than a missing file.
+    /// Returns an error if the path is not permitted, or if the system reports an error other than
+    /// a missing file.
     pub fn kind(&self, path: &Path) -> io::Result<Option<FileType>> {
         let kind = self.resolve(path).and_then(|resolved| Ok(resolved.kind()?));
         match kind {
@@ -91,7 +92,7 @@ impl GatedFiles {
     /// permitted.
     ///
     /// # Errors
-    /// The directory itself cannot be read, or there are too many files.
+    /// Returns an error if the directory itself cannot be read, or if it contains too many files.
     pub fn list_below(&self, directory: &Path) -> io::Result<Vec<String>> {
         let directory = self.resolve(directory)?.open_directory()?;
         let mut found = Vec::new();

@@ -7,8 +7,8 @@
 //! to a value when a schema and a scope are available.
 //!
 //! Invariants: for any file content, loading never panics and returns a configuration or
-//! diagnostics, as many as can be determined in one run; an unknown block or argument is an error
-//! and is never ignored.
+//! diagnostics, with as many diagnostics as one run can determine; an unknown block or argument is
+//! an error and is never ignored.
 
 mod blocks;
 mod configuration;

@@ -3,9 +3,9 @@
 //! Files of one directory are read in the order of their names, and all of them are read before
 //! errors are returned. Every module is read only once, even if it is called several times.
 //!
-//! A module whose source is not a local path is read from the directory in which it is installed. If
-//! it is not installed, loading continues with the other modules, so that all missing modules are
-//! known.
+//! A module whose source is not a local path is read from the directory in which it is installed.
+//! If it is not installed, loading continues with the other modules, so that all missing modules
+//! are reported.
 
 mod directory;
 mod file_blocks;
@@ -32,7 +32,7 @@ use crate::path::lexically_normalize;
 ///
 /// # Errors
 ///
-/// All errors in the configuration. Every diagnostic with a source span contains the source text.
+/// Returns all errors in the configuration. Every diagnostic with a source span contains the source text.
 pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
     load_root_from(&GatedFiles::default(), directory)
 }
@@ -41,7 +41,7 @@ pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
 ///
 /// # Errors
 ///
-/// The same errors as those of [`load_root`].
+/// Returns the same errors as [`load_root`].
 pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configuration, Diagnostics> {
     load_root_with(files, directory, &InstalledModules::default()).into_result()
 }
@@ -68,7 +68,7 @@ impl LoadedRoot {
     /// Returns the configuration.
     ///
     /// # Errors
-    /// All errors. If there are no others, each missing module is an error.
+    /// Returns all errors. If there are no other errors, each missing module is an error.
     pub fn into_result(self) -> Result<Configuration, Diagnostics> {
         match self {
             Self::Complete(configuration) => Ok(configuration),
@@ -106,7 +106,7 @@ pub fn load_root_with(files: &dyn Files, directory: &Path, installed: &Installed
     }
 }
 
-/// Checks the modules together.
+/// Completes the configuration: runs the checks that involve several modules.
 fn complete(
     modules: BTreeMap<ModulePath, ModuleNode>,
     mut problems: Diagnostics,
@@ -142,7 +142,7 @@ fn complete(
 fn check_root(module: &Module, problems: &mut Diagnostics) {
     for output in module.outputs.values().filter(|output| output.ephemeral) {
         let detail = "The root module's outputs are stored, and ephemeral values must not be. Remove the \
-            argument ephemeral.";
+                      \"ephemeral\" argument.";
         problems.push(
             Diagnostic::error("Ephemeral output not allowed", detail)
                 .at(output.span.clone())

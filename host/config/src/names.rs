@@ -33,7 +33,7 @@ pub(crate) fn check_identifier(text: &str, span: &Span, summary: &str, problems:
     valid
 }
 
-/// Converts a reference's resource mode to that of addresses.
+/// Converts the resource mode of a reference to the resource mode of an address.
 pub fn resource_mode(mode: ReferenceMode) -> ResourceMode {
     match mode {
         ReferenceMode::Managed => ResourceMode::Managed,

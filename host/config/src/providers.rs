@@ -25,8 +25,8 @@ use crate::module::Module;
 type Name = (Str, Option<Str>);
 
 impl Module {
-    /// Returns the provider to which a local name refers: the one in `required_providers`, or the
-    /// one with this name in the default namespace.
+    /// Returns the provider to which a local name refers: the provider in `required_providers`, or
+    /// the provider with this name in the default namespace.
     ///
     /// A name that cannot be a provider name is rejected when the module is loaded.
     pub fn provider_address(&self, local_name: &str) -> ProviderAddress {
@@ -95,8 +95,8 @@ impl Configuration {
         }
     }
 
-    /// Returns all providers that the configuration requires, with the requirements on each,
-    /// including built-in providers.
+    /// Returns all providers that the configuration requires, including built-in providers, each
+    /// with its requirements.
     pub fn provider_requirements(&self) -> BTreeMap<ProviderAddress, Requirement> {
         let mut requirements: BTreeMap<ProviderAddress, Requirement> = BTreeMap::new();
         let mut ask =
@@ -203,7 +203,7 @@ impl Configuration {
         }
     }
 
-    /// Returns the configuration that the call of a module passes under a name, with the caller.
+    /// Returns the configuration that a module call passes under a name, and the calling module.
     fn passed_by_caller(&self, node: &ModuleNode, name: &Name) -> Option<(&ModuleNode, &ProviderReference)> {
         let (caller, call) = node.path.parent()?;
         let caller = self.module(&caller)?;
@@ -214,7 +214,7 @@ impl Configuration {
         Some((caller, here))
     }
 
-    /// Checks the inputs of calls against the variables of the called modules.
+    /// Checks the inputs of module calls against the variables of the called modules.
     pub(crate) fn check_calls(&self, warnings: &mut Diagnostics, errors: &mut Diagnostics) {
         for node in self.modules.values() {
             for (name, call) in &node.module.module_calls {

@@ -1,4 +1,4 @@
-//! Resources that refer to themselves.
+//! Detects resources that refer to themselves.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Expression, Reference, ReferenceMode, ReferenceSubject};
@@ -26,8 +26,7 @@ impl Configuration {
     }
 
     /// Reports resources with `count` or `for_each` whose arguments refer to the resource itself.
-    /// This is an error only if the resource has instances; whether it does can be determined only
-    /// in a plan.
+    /// This is an error only if the resource has instances; which only a plan can determine.
     pub fn check_self_references_of_instances(&self) -> Diagnostics {
         let resources = self.modules().flat_map(|node| node.module.resources.values());
         resources.filter(|resource| resource.is_repeated()).flat_map(Resource::check_own_arguments).collect()

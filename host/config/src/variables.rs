@@ -31,7 +31,7 @@ pub use saved::variables_for_saved_plan;
 /// All sources of root variable values. The caller has read the files and the environment.
 #[derive(Clone, Debug, Default)]
 pub struct VariableInputs {
-    /// The names and texts of `TF_VAR_name` variables; the names are without the prefix.
+    /// The names (without the prefix) and values of `TF_VAR_name` variables.
     pub environment: Vec<(String, String)>,
     /// `terraform.tfvars`, `terraform.tfvars.json`, then `*.auto.tfvars` and `*.auto.tfvars.json`
     /// in the order of their names, as sorted by [`automatic_files`].
@@ -63,15 +63,16 @@ impl VariableText {
     ///
     /// # Errors
     ///
-    /// The `=` or the name before it is missing, or a space precedes or follows the name.
+    /// Returns an error if the `=` or the name before it is missing, or if a space precedes or
+    /// follows the name.
     pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
         let invalid = |detail| Err(Diagnostic::error("Invalid -var option", detail));
         match argument.split_once('=') {
             Some((name, text)) if name != name.trim() && !name.trim().is_empty() => {
                 let (name, text) = (name.trim(), text.trim_start());
                 invalid(format!(
-                    "There is a space beside the variable's name. A space after the equals sign would be a part \
-                     of the value. Did you mean -var=\"{name}={text}\"?"
+                    "There is a space next to the variable's name. A space after the equals sign would be \
+                     part of the value. Did you mean -var=\"{name}={text}\"?"
                 ))
             }
             Some((name, text)) if !name.is_empty() => {
@@ -85,8 +86,8 @@ impl VariableText {
     }
 }
 
-/// Returns the names of those files in a directory that set variables automatically, in the order
-/// in which they apply.
+/// Returns the names of the files in a directory that set variables automatically, in the order in
+/// which they apply.
 pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let rank = |name: &str| match name {
         "terraform.tfvars" => Some(0),
@@ -120,7 +121,7 @@ impl RootVariables {
     ///
     /// # Errors
     ///
-    /// The errors for the invalid values.
+    /// Returns the errors for the invalid values.
     pub fn accepted(self) -> Result<BTreeMap<Str, Value>, Diagnostics> {
         let problems: Diagnostics = self.refused.into_values().flatten().collect();
         problems.into_result(self.values)
@@ -138,7 +139,7 @@ impl From<BTreeMap<Str, Value>> for RootVariables {
 ///
 /// # Errors
 ///
-/// Sources that cannot be read, values for undeclared variables, and missing values.
+/// Returns errors for sources that cannot be read, values for undeclared variables, and missing values.
 pub fn root_variables(
     module: &Module,
     inputs: &VariableInputs,
@@ -150,7 +151,7 @@ pub fn root_variables(
 ///
 /// # Errors
 ///
-/// Values that cannot be read.
+/// Returns errors for values that cannot be read.
 pub fn given_variables(
     module: &Module,
     inputs: &VariableInputs,

@@ -24,7 +24,7 @@ fn in_body(
     iterators: &mut Vec<Str>,
     found: &mut dyn FnMut(&Expression, &[Str]),
 ) {
-    // The errors of the body are reported when it is decoded.
+    // Errors in the body are reported when it is decoded.
     let mut problems = Diagnostics::new();
     let body = match schema {
         Some(schema) => body.interpreted(&|name| expected_by_schema(schema, name), &mut problems),

@@ -1,9 +1,9 @@
-//! Compares the diagnostics for configurations in JSON and with override files with those of
-//! `terraform validate -json` 1.11.4: whether the configuration is valid, and the severity, file,
-//! line and summary of each diagnostic.
+//! Compares the diagnostics for configurations in JSON and for override files with the diagnostics
+//! of `terraform validate -json` 1.11.4: whether the configuration is valid, and the severity,
+//! file, line and summary of each diagnostic.
 //!
 //! With `WARDIAN_RECORD=1` and `terraform` on the PATH, the results are recorded again. A
-//! configuration is a section `=== name` with files `-- path --`; the last of them contains the
+//! configuration is a section `=== name` with files `-- path --`; the last file contains the
 //! result.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]

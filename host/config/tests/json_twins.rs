@@ -59,7 +59,7 @@ fn schema() -> Block {
     }
 }
 
-/// Removes source spans such as `main.tf:1,2-3`. These are the only difference.
+/// Removes source spans such as `main.tf:1,2-3`, which are the only difference.
 fn without_places(value: &impl Debug) -> String {
     let text = format!("{value:?}");
     let mut found = String::new();

@@ -177,7 +177,7 @@ fn reports_invalid_labels_and_names() {
 }
 
 #[test]
-fn duplicate_diagnostics_point_at_first_declaration() {
+fn duplicate_declaration_error_points_at_first_declaration() {
     check(
         &[
             (
@@ -296,7 +296,7 @@ required_providers {}
 }
 
 #[test]
-fn warns_of_provider_configured_by_another_name() {
+fn warns_about_provider_configured_under_another_name() {
     let block = "\nprovider \"time\" {}\nprovider \"time\" {\n  alias = \"west\"\n}\n";
     let required = |name: &str| {
         format!(
@@ -395,7 +395,7 @@ fn installed_modules_are_read_from_their_directories() {
 }
 
 #[test]
-fn local_modules_stay_in_their_package() {
+fn local_modules_must_be_in_their_package() {
     let files = MemoryFiles::new([
         ("main.tf", "module \"net\" {\n  source = \"git::https://example.com/net.git\"\n}\n"),
         (".terraform/modules/net/main.tf", "module \"inner\" {\n  source = \"../other\"\n}\n"),

@@ -238,7 +238,7 @@ removed {
 /// A JSON file can override blocks in native syntax and in JSON. Without a schema, the loader
 /// cannot determine which nested blocks the override replaces.
 #[test]
-fn json_blocks_replace_blocks_of_their_type() {
+fn json_blocks_replace_blocks_of_the_same_type() {
     use wardian_plugin::{
         Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, NestedBlock, Setting,
     };

@@ -53,7 +53,7 @@ pub enum InspectError {
 /// declaration are relative to `root_module`, which must be absolute.
 ///
 /// # Errors
-/// If the bytes are not a component, or the declaration is invalid.
+/// Returns an error if the bytes are not a component, or the declaration is invalid.
 pub fn inspect(bytes: &[u8], root_module: &Path) -> Result<Inspected, InspectError> {
     if !Parser::is_component(bytes) {
         return Err(InspectError::NotAComponent);

@@ -8,15 +8,15 @@
 //!
 //! For each plugin whose release was signed, a `publisher` block contains the identity of the
 //! publisher, with which the signature of a later release is compared. The blocks are separate
-//! because a plugin without a declaration, such as a native one, can be signed.
+//! because a plugin without a declaration, such as a native plugin, can be signed.
 //!
 //! For each module package that was installed, a `module` block pins its content: the hash of its
 //! tree and, for a repository, the commit. The address contains no credentials.
 //!
 //! Compatibility: an unknown argument or block causes an error, so that no version of Wardian drops
-//! an entry that a newer version has written. A file without `publisher` blocks is the same as in
-//! earlier versions. Each entry about a plugin has a digest of its content, so that manual changes are
-//! detected.
+//! an entry that a newer version has written. The format of a file without `publisher` blocks is
+//! the same as in earlier versions. Each entry about a plugin contains a digest of the entry's
+//! content, so that manual changes are detected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ impl ApprovedCapabilities {
     /// absolute.
     ///
     /// # Errors
-    /// Returns all problems of the file, with their source spans.
+    /// Returns all errors in the file, with their source spans.
     pub fn parse(text: &str, root_module: &Path) -> Result<Self, Diagnostics> {
         let (body, problems) = parse_body(&SourceFile::new(CONSENT_LOCK_FILE_NAME, text));
         if problems.has_errors() {

@@ -136,7 +136,7 @@ pub(crate) fn digest(requests: &[CapabilityRequest]) -> String {
     hex::encode(hasher.finalize())
 }
 
-/// Returns the SHA-256 of a text, in hexadecimal.
+/// Returns the SHA-256 of a string, in hexadecimal.
 pub(crate) fn text_digest(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }

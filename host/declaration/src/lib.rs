@@ -12,22 +12,22 @@
 //! .wardian.lock.hcl ──> consent_lock <───┘ (both hold wardian_policy::CapabilityRequest)
 //! ```
 //!
-//! The section holds JSON documents, one on each line, since linkers concatenate sections of the
+//! The section contains JSON documents, one on each line, since linkers concatenate sections of the
 //! same name and tools nest components. All documents apply: no document can withdraw a request of
-//! another one.
+//! another document.
 //!
 //! ```json
 //! {"version":1,"sdk":"wardian-sdk 0.1.0","capabilities":[{"network":{"hosts":["api.example.com"],"reason":"..."}}]}
 //! ```
 //!
 //! Compatibility: a document with another version or an unknown name causes an error. If an element
-//! of a declaration were ignored, later grants would be too broad, or accesses would be denied
-//! without an apparent reason.
+//! of a declaration were ignored, later grants would be too broad, or accesses would be denied for
+//! no apparent reason.
 //!
 //! This crate does not run components, does not depend on wasmtime, writes no files, and does not
-//! grant access (`wardian-policy` does). Invariants:
-//! - for no input does this crate panic, recurse without a limit, or use more memory than a small
-//!   multiple of [`MAX_DECLARATION_SIZE`];
+//! grant access, which is the task of `wardian-policy`. Invariants:
+//! - for any input, this crate does not panic, does not recurse without a limit, and does not use
+//!   more memory than a small multiple of [`MAX_DECLARATION_SIZE`];
 //! - every declared capability request can be granted by a policy rule with the same arguments.
 
 mod component;

@@ -42,7 +42,7 @@ impl<T> Diagnosed<T> {
         }
     }
 
-    /// Converts the result of a code block in which `?` is used.
+    /// Converts the result of a closure in which `?` is used.
     pub fn from_result(result: Result<(T, Diagnostics), Diagnostics>) -> Self {
         match result {
             Ok((value, diagnostics)) => Self::with_diagnostics(value, diagnostics),
@@ -55,7 +55,7 @@ impl<T> Diagnosed<T> {
         Diagnosed { value: self.value.map(convert), diagnostics: self.diagnostics }
     }
 
-    /// Returns the value and adds the diagnostics to `all`.
+    /// Returns the value, and adds the diagnostics to `all`.
     pub fn take(self, all: &mut Diagnostics) -> Option<T> {
         all.extend(self.diagnostics);
         self.value
@@ -64,7 +64,7 @@ impl<T> Diagnosed<T> {
     /// Returns the value with the diagnostics, or the diagnostics as the error, for use with `?`.
     ///
     /// # Errors
-    /// The diagnostics, if the value is missing.
+    /// Returns the diagnostics if the value is missing.
     pub fn into_result(self) -> Result<(T, Diagnostics), Diagnostics> {
         match self.value {
             Some(value) => Ok((value, self.diagnostics)),

@@ -20,7 +20,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The problem in a few words.
     pub summary: String,
-    /// The reason, and how to solve the problem; may be empty.
+    /// The reason for the problem and its solution; may be empty.
     pub detail: String,
     /// The span of the source text to which the diagnostic points.
     pub subject: Option<Span>,
@@ -33,7 +33,7 @@ pub struct Diagnostic {
     /// The function whose call failed.
     pub function: Option<Box<FunctionNote>>,
     /// The path of the affected attribute, if its source text is not known yet. A caller that has
-    /// the text converts the path to a source span.
+    /// the source text converts the path to a source span.
     pub attribute: Option<Path>,
     pub origin: DiagnosticOrigin,
 }
@@ -45,7 +45,7 @@ pub enum DiagnosticOrigin {
     #[default]
     Run,
     /// A check in the configuration. The diagnostics of different checks are reported separately,
-    /// and again each time the check is evaluated.
+    /// and each evaluation of a check reports them again.
     Check,
     /// A condition that only a bug in Wardian can cause.
     Bug,
@@ -69,7 +69,7 @@ pub struct FunctionNote {
     pub signature: Option<SignatureNote>,
 }
 
-/// The signature of a function, in the form in which diagnostics show it.
+/// The signature of a function, as diagnostics display it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignatureNote {
     /// The name without a namespace.
@@ -81,7 +81,7 @@ pub struct SignatureNote {
     pub result: Type,
 }
 
-/// A parameter of a function, in the form in which diagnostics show it.
+/// A parameter of a function, as diagnostics display it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterNote {
     pub name: Str,

@@ -1,11 +1,11 @@
-//! Diagnostics: errors and warnings with the source spans they point at.
+//! Diagnostics: errors and warnings with the source spans that they point at.
 //!
 //! A [`SourceFile`] contains a file's text, a [`Span`] is a range of it, and a [`Diagnostic`] can
 //! be rendered as text for a terminal, as one log line, or as Terraform's JSON. [`closest`] finds
 //! the name for a "did you mean" suggestion.
 //!
 //! In the workspace, this crate depends only on `value`. It performs no I/O, and does not depend on
-//! the language's syntax or functions: other crates describe these in strings.
+//! the language's syntax or functions: other crates pass strings that describe them.
 //!
 //! Invariants: rendering never panics for any bounds of a span; control characters of source lines
 //! are never printed; a span of an excerpt refers to the file from which the excerpt was taken.

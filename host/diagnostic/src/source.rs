@@ -63,9 +63,10 @@ impl SourceFile {
         Arc::new(Self { name: name.into(), text, line_starts, origin: None })
     }
 
-    /// Creates a file whose text occurs in `file` in another notation, for example with escapes.
-    /// Every [`Span`] of the excerpt refers to `file`. `offsets` contains pairs of byte offsets in
-    /// the text and in `file`, in ascending order; between two pairs, the text is the same in both.
+    /// Creates a file whose text is an excerpt of `file` in a different notation, for example
+    /// without escapes. Every [`Span`] of the excerpt refers to `file`. `offsets` contains pairs of
+    /// byte offsets in the text and in `file`, in ascending order; between two pairs, the text is
+    /// the same in both.
     pub fn excerpt(file: &Arc<Self>, text: impl Into<Arc<str>>, offsets: Vec<(usize, usize)>) -> Arc<Self> {
         let origin = Some(ExcerptOrigin { file: Arc::clone(file), offsets });
         Arc::new(Self { name: file.name.clone(), text: text.into(), line_starts: vec![0], origin })
@@ -152,7 +153,7 @@ impl Span {
         self.file.line(self.start_position().line)
     }
 
-    /// Returns the span from the start of this one to the end of `other` in the same file.
+    /// Returns the span from the start of this span to the end of `other` in the same file.
     #[must_use]
     pub fn to(&self, other: &Self) -> Self {
         Self::new(&self.file, self.start, other.end)
@@ -169,7 +170,7 @@ impl Span {
         Self::new(&self.file, start, start + length)
     }
 
-    /// Returns the empty span at the end of this one.
+    /// Returns the empty span at the end of this span.
     #[must_use]
     pub fn after(&self) -> Self {
         Self::new(&self.file, self.end, self.end)

@@ -1,4 +1,4 @@
-//! Suggestions for "did you mean": the known name that is closest to an unknown one.
+//! Suggestions for "did you mean": the known name that is closest to an unknown name.
 
 /// Returns the candidate that is closest to `given`, if the difference could be a typing error.
 pub fn closest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -15,8 +15,8 @@ pub fn closest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the number of edits between two names. A swap of adjacent characters is one edit. A
-/// number greater than `limit` may be returned as `limit + 1`.
+/// Returns the number of edits between two names. A swap of adjacent characters is one edit. If the
+/// number is greater than `limit`, `limit + 1` may be returned.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Returns the reason for an error without the system's error number, which is of no use to people.
+/// Returns the reason for an error without the system's error number, which users do not need.
 pub fn system_reason(error: &io::Error) -> String {
     let text = error.to_string();
     let number = error.raw_os_error().map(|number| format!(" (os error {number})"));

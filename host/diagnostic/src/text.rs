@@ -1,4 +1,4 @@
-//! Diagnostics as text for terminals.
+//! Renders diagnostics as text for terminals.
 //!
 //! ```text
 //! Error: Unsupported attribute
@@ -21,9 +21,9 @@ use crate::{Diagnostic, FunctionNote, Severity, Span};
 /// The role of a piece of rendered text. A [`Style`] selects the color for each role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// The word "Error", and the vertical line at the left of an error.
+    /// The word "Error", and the vertical line to the left of an error.
     Error,
-    /// The word "Warning", and the vertical line at the left of a warning.
+    /// The word "Warning", and the vertical line to the left of a warning.
     Warning,
     /// The summary.
     Bold,
@@ -38,14 +38,14 @@ pub trait Style {
     /// Returns the text to be written before and after text with this role.
     fn around(&self, tone: Tone) -> (&'static str, &'static str);
 
-    /// Returns whether the style makes marked text in a source line recognizable. If not, the text
-    /// is underlined in a separate line.
+    /// Returns whether the style highlights marked text in a source line. If not, a separate line
+    /// underlines the text.
     fn shows_marks(&self) -> bool {
         false
     }
 
-    /// Returns whether a line at the left joins the lines of a diagnostic. If not, an empty line
-    /// precedes the diagnostic.
+    /// Returns whether a vertical line is printed to the left of a diagnostic. If not, an empty
+    /// line precedes the diagnostic.
     fn has_frame(&self) -> bool {
         true
     }
@@ -61,7 +61,7 @@ impl Style for NoStyle {
     }
 }
 
-/// The style of Terraform's option `-no-color`: no color, and no line at the left.
+/// The style of Terraform's option `-no-color`: no color, and no vertical line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlainStyle;
 
@@ -85,7 +85,7 @@ const LINE_NUMBER_COLUMNS: usize = 6;
 const MIN_WINDOW: usize = 20;
 
 impl Diagnostic {
-    /// Renders the diagnostic for a terminal of `width` columns: a vertical line at the left, the
+    /// Renders the diagnostic for a terminal of `width` columns: a vertical line to its left, the
     /// source lines with the marked source span, notes on the values involved, and the detail. The
     /// text ends with a line break.
     pub fn to_text(&self, width: usize, style: &dyn Style) -> PrintableText {
@@ -186,8 +186,8 @@ fn parameters(function: &FunctionNote) -> String {
     names.join(", ")
 }
 
-/// Writes a source line with its marked text. A line that is too long is cut to the part around the
-/// marked text.
+/// Writes a source line with its marked text. A line that is too long is truncated on both sides of
+/// the marked text.
 fn push_line(span: &Span, line: usize, width: usize, style: &dyn Style, text: &mut PrintableText) {
     let code = span.file.line(line);
     let line_start = span.file.line_start(line);
@@ -225,19 +225,19 @@ fn push_line(span: &Span, line: usize, width: usize, style: &dyn Style, text: &m
     }
 }
 
-/// The part of a source line that is shown.
+/// The displayed range of a source line.
 struct Window<'a> {
-    /// An ellipsis if the line begins before this part.
+    /// An ellipsis if the line begins before this range.
     start: &'static str,
     before: &'a str,
     marked: &'a str,
     after: &'a str,
-    /// An ellipsis if the line continues after this part.
+    /// An ellipsis if the line continues after this range.
     end: &'static str,
 }
 
 impl<'a> Window<'a> {
-    /// Selects the part of a line that fits in `width` columns. The marked text is in bytes
+    /// Selects the range of a line that fits in `width` columns. The marked text is in bytes
     /// `from..to`. O(length of the line).
     fn new(code: &'a str, from: usize, to: usize, width: usize) -> Self {
         const ELLIPSIS: &str = "…";
@@ -246,8 +246,8 @@ impl<'a> Window<'a> {
         if columns(code) <= width {
             return Self { start: "", before, marked, after, end: "" };
         }
-        // The marked text has precedence. Of the remaining width, at least a third is available for
-        // the text before it.
+        // The marked text takes precedence. At least a third of the remaining width is available
+        // for the text before it.
         let marked_width = columns(marked).min(width - 2);
         let rest = width - 2 - marked_width;
         let after_width = columns(after).min(rest);
@@ -268,12 +268,12 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Returns the number of columns of a part of a source line as it is printed.
+/// Returns the display width, in columns, of a range of a source line.
 fn columns(code: &str) -> usize {
     printable_code(code).as_str().width()
 }
 
-/// Returns the beginning of a text that fits in a number of columns.
+/// Returns the longest prefix of the text that fits in a number of columns.
 fn first_columns(code: &str, width: usize) -> &str {
     let mut used = 0;
     let mut end = 0;
@@ -287,7 +287,7 @@ fn first_columns(code: &str, width: usize) -> &str {
     &code[..end]
 }
 
-/// Returns the end of a text that fits in a number of columns.
+/// Returns the longest suffix of the text that fits in a number of columns.
 fn last_columns(code: &str, width: usize) -> &str {
     let mut used = 0;
     let mut start = code.len();
@@ -380,13 +380,13 @@ mod tests {
     }
 
     #[test]
-    fn mark_is_drawn_once() {
+    fn marker_is_printed_once() {
         assert_eq!(source_lines("a = vra.b", "vra.b", 80, &NoStyle), ["   1: a = vra.b", "          ─────"]);
         assert_eq!(source_lines("a = vra.b", "vra.b", 80, &Underlined), ["   1: a = <vra.b>"]);
     }
 
     #[test]
-    fn long_source_line_is_cut_to_the_part_around_the_mark() {
+    fn long_source_line_is_truncated_around_the_marked_text() {
         let code = format!("{}MARK{}", "x".repeat(2000), "y".repeat(2000));
         let lines = source_lines(&code, "MARK", 60, &NoStyle);
         assert_eq!(lines.len(), 2);

@@ -1,7 +1,7 @@
 //! SHA-256 digests of files and of directory trees.
 //!
-//! This crate depends on no other crate of the workspace. It reads only the readers that it is
-//! given.
+//! This crate depends on no other crate of the workspace. Its only I/O is reading from the readers
+//! that callers pass to it.
 
 mod sha256;
 mod tree;

@@ -20,7 +20,7 @@ impl Sha256Digest {
         is_hexadecimal.then_some(Self(digest))
     }
 
-    /// Computes the digest of some bytes.
+    /// Computes the digest of bytes.
     pub fn hash(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
@@ -37,7 +37,7 @@ impl Sha256Digest {
     /// Computes the digest of the remaining bytes of a reader.
     ///
     /// # Errors
-    /// If reading fails.
+    /// Returns an error if reading fails.
     pub fn hash_reader(mut reader: impl Read) -> io::Result<Self> {
         let mut hasher = Sha256Hasher::default();
         let mut buffer = vec![0; 64 * 1024];
@@ -63,7 +63,7 @@ impl fmt::Debug for Sha256Digest {
     }
 }
 
-/// Computes the digest of data that arrives in parts.
+/// Computes the digest of data that arrives in chunks.
 #[derive(Clone, Default)]
 pub struct Sha256Hasher(Sha256);
 

@@ -1,4 +1,4 @@
-//! Credentials of the host's own requests.
+//! Credentials for the host's own requests.
 
 use std::fmt;
 

@@ -10,7 +10,7 @@ use url::{Origin, Url};
 const MAX_REQUESTS: usize = 16;
 /// Maximum number of concurrent requests to one origin.
 const MAX_REQUESTS_PER_ORIGIN: usize = 6;
-/// Number of origins above which those without requests are forgotten.
+/// Maximum number of stored origins. If there are more, origins without active requests are removed.
 const MAX_IDLE_ORIGINS: usize = 64;
 
 pub(crate) struct Concurrency {
@@ -31,8 +31,8 @@ impl Default for Concurrency {
 }
 
 impl Concurrency {
-    /// Waits until a request to the URL's origin may be sent. A request waits for its origin first,
-    /// so that it takes no permit from requests to other origins meanwhile.
+    /// Waits until a request to the URL's origin may be sent. A request acquires its origin's
+    /// permit first, so that it does not hold a total permit while it waits for its origin.
     pub(crate) async fn acquire(&self, url: &Url) -> RequestPermits {
         // The semaphores are never closed, so acquiring does not fail.
         let origin = self.origin(url.origin()).acquire_owned().await.ok();
@@ -62,7 +62,7 @@ mod tests {
         Url::parse(&format!("https://host{host}.example/")).unwrap()
     }
 
-    /// Returns the permits if they are available at once.
+    /// Returns the permits if they are available without waiting.
     fn try_acquire(concurrency: &Concurrency, host: usize) -> Option<RequestPermits> {
         let url = url(host);
         let acquiring = pin!(concurrency.acquire(&url));

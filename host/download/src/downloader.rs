@@ -17,13 +17,13 @@ use crate::retry::Retries;
 use crate::target::{Downloaded, Target};
 use crate::transfer::Transfer;
 
-/// Maximum number of further attempts, unless the options or the request set another.
+/// Maximum number of retries, unless the options or the request set another number.
 pub const MAX_RETRIES: u32 = 3;
 
-/// Time limit of a request whose body is held in memory, unless the options set another.
+/// Time limit of a request whose body is held in memory, unless the options set another limit.
 const METADATA_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time limit for the head of a response, and between two parts of its body.
+/// Time limit for the headers of a response, and between two chunks of its body.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum delay before the second attempt.
@@ -44,7 +44,7 @@ pub struct DownloaderOptions {
     pub roots: TlsRoots,
     pub user_agent: String,
     pub netrc: Netrc,
-    /// Number of further attempts of a request whose body is held in memory.
+    /// Number of retries of a request whose body is held in memory.
     pub retries: u32,
     /// Time limit of one attempt of a request whose body is held in memory.
     pub metadata_timeout: Duration,
@@ -90,7 +90,7 @@ impl Downloader {
         }
     }
 
-    /// Sets the time limit for the head of a response, and between two parts of its body. The
+    /// Sets the time limit for the headers of a response, and between two chunks of its body. The
     /// default is 30 seconds.
     pub fn with_idle_timeout(self, idle_timeout: Duration) -> Self {
         Self { idle_timeout, ..self }
@@ -104,10 +104,11 @@ impl Downloader {
 
     /// Returns the response with its whole body, which has at most `max_bytes`. The caller checks
     /// the status: responses of any status are returned, after repeating the request if the status
-    /// is transient. The body of an unsuccessful response is cut off at 64 KiB.
+    /// is transient. The body of an unsuccessful response is truncated to 64 KiB.
     ///
     /// # Errors
-    /// If there is no response, a redirect is not followed, or the body is too large or compressed.
+    /// Returns an error if there is no response, a redirect is not followed, or the body is too
+    /// large or compressed.
     pub async fn fetch(&self, request: Fetch, max_bytes: u64) -> Result<Fetched, FetchError> {
         self.check_online(&request)?;
         let mut retries = self.retries(&request, self.inner.options.retries);
@@ -130,7 +131,7 @@ impl Downloader {
     /// existing file. An interrupted download is resumed if the digest is known.
     ///
     /// # Errors
-    /// If the file cannot be received or written, or is not the expected file.
+    /// Returns an error if the file cannot be received or written, or is not the expected file.
     pub async fn download(&self, request: Fetch, target: Target<'_>) -> Result<Downloaded, FetchError> {
         self.check_online(&request)?;
         Transfer::new(self, &request, target).run().await
@@ -150,7 +151,7 @@ impl Downloader {
         }
     }
 
-    /// Sends a request with some more headers, once.
+    /// Sends a request once, with additional headers.
     pub(crate) async fn send(
         &self,
         request: &Fetch,
@@ -161,7 +162,7 @@ impl Downloader {
         exchanges.send(options, request, more, self.idle_timeout, budget).await
     }
 
-    /// Returns the attempts of a request that sets no number of them.
+    /// Returns the attempts for a request that does not set their number.
     pub(crate) fn retries(&self, request: &Fetch, default: u32) -> Retries {
         Retries::new(request.retries.unwrap_or(default), self.first_delay, &request.method)
     }

@@ -7,7 +7,7 @@ use http::StatusCode;
 use wardian_digest::Sha256Digest;
 use wardian_network::NetworkError;
 
-/// A failed request or download. URLs are in the form of [`printable_url`](crate::printable_url).
+/// A failed request or download. URLs are formatted by [`printable_url`](crate::printable_url).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
@@ -19,10 +19,10 @@ pub enum FetchError {
     /// The request cannot be sent.
     #[error("cannot request {url}: {reason}")]
     Invalid { url: String, reason: String },
-    /// There is no connection to the server.
+    /// A connection to the server could not be established.
     #[error("failed to request {url}: {source}; {NETWORK_ADVICE}")]
     Connect { url: String, source: NetworkError },
-    /// There is no secure connection to the server.
+    /// A secure connection to the server could not be established.
     #[error("failed to request {url}: {source}{}", certificate_advice(source))]
     Tls { url: String, source: NetworkError },
     /// The server did not respond, or stopped sending, within the time limit.
@@ -31,22 +31,22 @@ pub enum FetchError {
     /// The connection was lost, or the server violated the protocol.
     #[error("failed to request {url}: {source}; {NETWORK_ADVICE}")]
     Interrupted { url: String, source: NetworkError },
-    #[error("the response of {url} is larger than the limit of {limit} bytes; {SERVER_ADVICE}")]
+    #[error("the response from {url} is larger than the limit of {limit} bytes; {SERVER_ADVICE}")]
     TooLarge {
         url: String,
         /// The limit in bytes.
         limit: u64,
     },
-    /// The server redirected to a URL that is not requested.
-    #[error("the response of {url} is a redirect that cannot be followed: {problem}; {SERVER_ADVICE}")]
+    /// The server redirected to a URL to which no request is sent.
+    #[error("the response from {url} is a redirect that cannot be followed: {problem}; {SERVER_ADVICE}")]
     Redirect { url: String, problem: RedirectProblem },
     /// The server did not send the file.
     #[error("failed to download {url}: the server responded with {status}; {}", status_advice(*status))]
     Status { url: String, status: StatusCode },
     /// The response is compressed, although the request did not allow it.
     #[error(
-        "the response of {url} has the content encoding \"{encoding}\", which was not requested; the server \
-         must send the file as it is"
+        "the response from {url} has the content encoding \"{encoding}\", which was not requested; the \
+         server must send the file without encoding"
     )]
     Encoding { url: String, encoding: String },
     /// The file is not the expected file.
@@ -63,8 +63,8 @@ pub enum FetchError {
     SizeMismatch {
         url: String,
         expected: u64,
-        /// The number of bytes that the server announced or sent; if it sent more than expected, it
-        /// is the number of bytes after which the transfer was stopped.
+        /// The number of bytes that the server announced or sent. If the server sent more than
+        /// expected, the number of bytes after which the transfer was stopped.
         found: u64,
     },
     /// A local file could not be written.
@@ -98,9 +98,9 @@ pub fn status_advice(status: StatusCode) -> &'static str {
 pub enum RedirectProblem {
     #[error("there are more than {0} redirects")]
     TooMany(usize),
-    #[error("it leads back to {0}")]
+    #[error("it points back to {0}")]
     Loop(String),
-    #[error("it leads from https to {0}, which is not encrypted")]
+    #[error("it points from https to {0}, which is not encrypted")]
     Downgrade(String),
     #[error("its location is not an http or https URL")]
     Scheme,
@@ -110,7 +110,7 @@ pub enum RedirectProblem {
     #[error("its location is longer than {0} bytes")]
     TooLong(usize),
     /// The request has a body, which may contain a secret.
-    #[error("it leads to another server, {0}, and the request has a body")]
+    #[error("it points to another server, {0}, and the request has a body")]
     BodyToOtherOrigin(String),
 }
 
@@ -139,8 +139,8 @@ impl FetchError {
         matches!(self, Self::Status { status: StatusCode::NOT_FOUND | StatusCode::GONE, .. })
     }
 
-    /// Whether there was no complete response: no connection, no response in time, or a connection
-    /// that was lost.
+    /// Whether there was no complete response: no connection, no response within the time limit, or
+    /// a lost connection.
     pub fn is_unreachable(&self) -> bool {
         matches!(
             self,

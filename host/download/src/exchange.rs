@@ -1,4 +1,4 @@
-//! One attempt of a request: sends it, follows redirects, and returns the response.
+//! Makes one attempt of a request: sends the request, follows redirects, and returns the response.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -27,13 +27,14 @@ use crate::route::{Route, redirect_location};
 /// Time limit for connecting, including TLS.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Number of concurrent requests of the client, more than [`Concurrency`] allows: a request must
-/// not wait in the client, because its time limit would include the time in the queue.
+/// Number of concurrent requests of the client, greater than the number that [`Concurrency`]
+/// allows: a request must not wait in the client's queue, because that wait would count toward the
+/// request's time limit.
 const CLIENT_REQUESTS: usize = 64;
 
 /// Maximum size of the body of a redirect that is read in order to reuse the connection.
 const MAX_DRAINED_BYTES: usize = 64 * 1024;
-/// Maximum time for reading it.
+/// Maximum time for reading the body of such a redirect.
 const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// Maximum size of the body of an unsuccessful response. The rest is dropped.
@@ -45,7 +46,8 @@ pub(crate) struct Exchanges {
     concurrency: Concurrency,
 }
 
-/// The head of a response, whose body was not read. It counts as a request until it is dropped.
+/// A response whose headers were received and whose body was not read yet. Until it is dropped, it
+/// counts toward the limit of concurrent requests.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -92,7 +94,7 @@ impl Exchanges {
         Self { client, concurrency: Concurrency::default() }
     }
 
-    /// Sends a request with some more headers, and follows redirects.
+    /// Sends a request with additional headers, and follows redirects.
     pub(crate) async fn send(
         &self,
         options: &DownloaderOptions,
@@ -108,7 +110,7 @@ impl Exchanges {
             let permits = self.concurrency.acquire(route.url()).await;
             let request = request(&route, &options.user_agent, more, &fetch.body)?;
             let ticket = self.client.ticket();
-            // The future is large, and would make those of all callers large.
+            // The future is large, and would make the futures of all callers large.
             let sending = Box::pin(self.client.send(ticket, Arc::new(OperatorAuthority), request, timeouts));
             let response = budget.run(route.url(), sending).await?;
             let response = response.map_err(|error| from_network(route.url(), error))?;
@@ -188,7 +190,7 @@ impl Answer {
         }
     }
 
-    /// Reads the body. The body of an unsuccessful response is cut off at a limit of its own.
+    /// Reads the body. The body of an unsuccessful response is truncated to a separate limit.
     pub(crate) async fn read(
         mut self,
         max_bytes: u64,
@@ -217,7 +219,7 @@ impl Answer {
         Ok(Fetched { status: self.status, headers: self.headers, url: self.url, body })
     }
 
-    /// Reads at most `limit` bytes of the body, and returns whether that is the whole body.
+    /// Reads at most `limit` bytes of the body, and returns whether they are the whole body.
     async fn collect(&mut self, limit: u64) -> Result<(bool, Bytes), FetchError> {
         let mut collected = BytesMut::new();
         while let Some(chunk) = self.next_chunk().await? {
@@ -232,7 +234,7 @@ impl Answer {
         Ok((true, collected.freeze()))
     }
 
-    /// Returns the next part of the body.
+    /// Returns the next chunk of the body.
     pub(crate) async fn next_chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
         loop {
             match self.body.frame().await {

@@ -1,22 +1,23 @@
 //! Downloads for the host: the requests that Wardian itself sends to registries, mirrors and other
 //! servers, and the files that it downloads from them.
 //!
-//! A [`Downloader`] sends requests over the HTTP client of `wardian-network`, and adds what the
-//! host needs and plugins must not have: redirects, retries, credentials of the user (also from a
-//! netrc file), limits of size and time, and downloads to files ([`Downloader::download`]) that are
-//! verified while they are received and resumed after an interruption.
+//! A [`Downloader`] sends requests over the HTTP client of `wardian-network`, and adds the features
+//! that the host needs but plugins must not have: redirects, retries, the user's credentials
+//! (including those in a netrc file), size and time limits, and downloads to files
+//! ([`Downloader::download`]) that are verified while they are received and resumed after an
+//! interruption.
 //!
 //! Invariants:
 //! - credentials are sent only to the origin for which they were given, and never appear in `Debug`
 //!   output, errors or logs; URLs appear there only as [`printable_url`];
-//! - a redirect never leads from https to http;
-//! - no response needs more memory than the caller's limit, and a download needs an amount that is
-//!   independent of the size of the file;
+//! - a redirect from https to http is never followed;
+//! - a response never uses more memory than the caller's limit, and the memory of a download is
+//!   independent of the file's size;
 //! - a file appears under its name only when it is complete, verified and flushed to the disk, and
 //!   two processes that download the same file do not write to the same partial file.
 //!
-//! This crate depends on no registry protocol, reads no environment variables and no home
-//! directory, and writes only the files that its caller names, and partial files next to them.
+//! This crate depends on no registry protocol, does not read environment variables or the home
+//! directory, and writes only the files that its caller names and the partial files next to them.
 
 mod authorization;
 mod concurrency;

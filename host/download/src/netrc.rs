@@ -7,9 +7,9 @@
 //! ```
 //!
 //! An entry for a URL with a port other than the scheme's default port is named `host:port`. The
-//! first entry with the name applies, and `default` if there is none. A value in quotation marks
-//! can contain blanks and the escapes `\"`, `\\`, `\n`, `\r` and `\t`. A comment begins with `#` in
-//! the place of a keyword; `account` has a value that is not used, and `macdef` extends to the next
+//! first entry with the name applies, or `default` if there is none. A value in quotation marks can
+//! contain blanks and the escapes `\"`, `\\`, `\n`, `\r` and `\t`. A comment begins with `#` in
+//! place of a keyword; `account` has a value that is ignored, and `macdef` extends to the next
 //! empty line.
 
 use std::fmt;
@@ -68,7 +68,7 @@ impl Netrc {
     /// Parses the content of a netrc file.
     ///
     /// # Errors
-    /// If a keyword is unknown, a value is missing, or a quotation mark is not closed.
+    /// Returns an error if a keyword is unknown, a value is missing, or a quotation mark is not closed.
     pub fn parse(text: &str) -> Result<Self, NetrcError> {
         let mut words = Words { rest: text, line: 1 };
         let mut netrc = Self::default();
@@ -97,8 +97,9 @@ impl Netrc {
                 }
                 "macdef" => words.skip_macro()?,
                 _ => {
-                    return Err(words
-                        .error("a word is none of machine, default, login, password, account and macdef"));
+                    return Err(words.error(
+                        "a keyword is none of machine, default, login, password, account and macdef",
+                    ));
                 }
             }
         }
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_the_line_and_no_secret() {
+    fn error_names_the_line_but_no_secret() {
         for (netrc, line) in [
             ("machine a\nlogin s3cret password", 2),
             ("s3cret", 1),

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-/// Receives the progress of downloads to files. The label identifies the download; its caller
-/// chose it. For each download that receives a response, `started` is called once, then `advanced`
-/// any number of times, and finally `finished`, also if the download fails or is cancelled.
+/// Receives the progress of downloads to files. The label, which the caller chose, identifies the
+/// download. For each download that receives a response, `started` is called once, then `advanced`
+/// any number of times, and finally `finished`, even if the download fails or is cancelled.
 pub trait DownloadObserver: Send + Sync {
-    /// Called when the first response of a download begins, with the size of the whole file if it
+    /// Called when the first response to a download begins, with the size of the whole file if it
     /// is known.
     fn started(&self, _label: &str, _size: Option<u64>) {}
 
     /// Called when more data was received. `bytes` is the number of bytes of the file that are
-    /// present, including those of an earlier attempt. It is smaller than before if the file must
-    /// be transferred again from its beginning.
+    /// present, including the bytes of an earlier attempt. The number decreases if the file must be
+    /// transferred again from its beginning.
     fn advanced(&self, _label: &str, _bytes: u64) {}
 
     /// Called at the end of a download.

@@ -2,12 +2,12 @@
 //!
 //! A download writes to `NAME.part` and renames it when it is complete and verified. The process
 //! that writes the file holds an exclusive lock on it; a process that finds it locked writes to a
-//! file with a random name instead. So no two processes write to one file.
+//! file with a random name instead. Therefore, two processes never write to the same file.
 //!
 //! If the digest of the complete file is known and the server sends a validator (a strong `ETag` or
 //! `Last-Modified`), the partial file remains after an interruption, and `NAME.part.validator`
-//! records digest and validator, so that a later process can request the missing bytes. Otherwise,
-//! the partial file is removed.
+//! records the digest and the validator, so that a later process can request the missing bytes.
+//! Otherwise, the partial file is removed.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -36,18 +36,18 @@ pub(crate) struct PartFile {
     file: BufWriter<File>,
     hasher: Sha256Hasher,
     length: u64,
-    /// Identifies the version of the file on the server from which the bytes are.
+    /// Identifies the version of the server's file that the bytes belong to.
     validator: Option<HeaderValue>,
     expected: Option<Sha256Digest>,
-    /// Whether the path is `NAME.part`, where a later process finds the file.
+    /// Whether the path is `NAME.part`, under which a later process finds the file.
     has_known_name: bool,
-    /// Whether bytes of several responses were joined.
+    /// Whether the bytes come from several responses.
     is_joined: bool,
     is_discarded: bool,
     is_finished: bool,
 }
 
-/// A failure and the file to which it belongs.
+/// A failure, and the file in which it occurred.
 #[derive(Debug)]
 pub(crate) struct WriteError {
     pub(crate) path: PathBuf,
@@ -115,7 +115,7 @@ impl PartFile {
         self.length
     }
 
-    /// Whether bytes of several responses were joined, which may be of different files.
+    /// Whether the bytes come from several responses, which may belong to different versions of the file.
     pub(crate) fn is_joined(&self) -> bool {
         self.is_joined
     }
@@ -134,8 +134,8 @@ impl PartFile {
         Some(headers)
     }
 
-    /// Whether the headers of a response have the same validator as the bytes so far. Without a
-    /// validator, the server has compared it.
+    /// Whether the headers of a response have the same validator as the bytes so far. If the
+    /// response contains no validator, the server has already made this comparison.
     pub(crate) fn is_continued_by(&self, headers: &HeaderMap) -> bool {
         validator(headers).is_none_or(|found| self.validator.as_ref() == Some(&found))
     }
@@ -144,7 +144,7 @@ impl PartFile {
         self.is_joined = true;
     }
 
-    /// Begins to receive the whole file from a response with these headers.
+    /// Starts to receive the whole file from a response with these headers.
     pub(crate) fn begin(&mut self, headers: &HeaderMap) -> io::Result<()> {
         self.restart()?;
         let (Some(expected), true) = (self.expected, self.has_known_name) else { return Ok(()) };
@@ -187,7 +187,7 @@ impl PartFile {
         WriteError { path: self.path.clone(), source }
     }
 
-    /// Flushes the file to the disk and gives it its name.
+    /// Flushes the file to the disk, and renames it to its final name.
     pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         self.discard();
         let written = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
@@ -209,8 +209,8 @@ impl Drop for PartFile {
         if self.is_finished || (can_be_resumed && self.length > 0) {
             return;
         }
-        // The failure that led here is reported, so an error of the removal is ignored. The file
-        // is still locked.
+        // The original failure is reported, so an error during the removal is ignored. The file is
+        // still locked.
         if self.has_known_name {
             let _ = fs::remove_file(validator_path(&self.path));
         }
@@ -270,8 +270,8 @@ fn open_locked(path: &Path) -> Option<File> {
     None
 }
 
-/// On other systems, an open file cannot be compared with a path, so each process writes to a file
-/// of its own.
+/// On other systems, an open file cannot be compared with a path, so each process writes to a
+/// separate file.
 #[cfg(not(unix))]
 fn open_locked(_path: &Path) -> Option<File> {
     None
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn complete_file_replaces_its_part() {
+    fn complete_file_replaces_partial_file() {
         let fixture = Fixture::new();
         let mut part = fixture.open();
         part.begin(&tagged("\"1\"")).unwrap();
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn part_of_another_file_is_not_resumed() {
+    fn partial_download_of_another_file_is_not_resumed() {
         let fixture = Fixture::new();
         for record in [
             format!("{}\n\"1\"\n", Sha256Digest::hash(b"another")),
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn locked_part_is_left_to_its_process() {
+    fn locked_partial_file_is_not_used_by_another_process() {
         let fixture = Fixture::new();
         let mut one = fixture.open();
         let mut two = fixture.open();

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-/// The query parameters whose values are shown. The value of any other parameter may be a secret,
+/// The query parameters whose values are printed. The value of any other parameter may be a secret,
 /// for example the signature of a presigned URL.
 const PUBLIC_PARAMETERS: [&str; 12] = [
     "archive",
@@ -19,10 +19,10 @@ const PUBLIC_PARAMETERS: [&str; 12] = [
     "version",
 ];
 
-/// Maximum length of a shown URL in bytes.
+/// Maximum length of a printed URL in bytes.
 const MAX_SHOWN_BYTES: usize = 1_000;
 
-/// Returns a URL as it is shown to people: without user information and fragment, and without the
+/// Returns a URL in its printable form: without user information and fragment, and without the
 /// values of query parameters that may be secrets.
 ///
 /// A parsed URL contains only ASCII characters, and no control characters.

@@ -1,4 +1,4 @@
-//! Requests of the host.
+//! The host's own requests.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use url::Url;
 use crate::authorization::Authorization;
 use crate::printable_url;
 
-/// Maximum number of redirects, unless the request sets another.
+/// Maximum number of redirects, unless the request sets another number.
 const MAX_REDIRECTS: usize = 5;
 
 /// A request. `Debug` shows only its method and the printable form of its URL.
@@ -49,7 +49,7 @@ impl Fetch {
         Self::new(Method::HEAD, url)
     }
 
-    /// Adds a header, which redirects keep. For credentials, use [`Self::authorization`].
+    /// Adds a header, which is also sent after redirects. For credentials, use [`Self::authorization`].
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.append(name, value);
         self
@@ -79,13 +79,13 @@ impl Fetch {
         self
     }
 
-    /// Sets the number of further attempts.
+    /// Sets the number of retries.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = Some(retries);
         self
     }
 
-    /// Limits the time between two parts of the response, but not the total time of the request.
+    /// Limits the time between two chunks of the response, but not the total time of the request.
     pub fn without_total_timeout(mut self) -> Self {
         self.has_total_timeout = false;
         self
@@ -115,8 +115,8 @@ impl fmt::Debug for Fetched {
     }
 }
 
-/// Returns whether the headers contain one content type, and it is `media_type`, with or without
-/// parameters.
+/// Returns whether the headers contain exactly one content type, which is `media_type` with or
+/// without parameters.
 pub fn content_type_is(headers: &HeaderMap, media_type: &str) -> bool {
     let mut types = headers.get_all(http::header::CONTENT_TYPE).iter();
     let (Some(found), None) = (types.next(), types.next()) else { return false };

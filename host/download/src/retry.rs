@@ -8,15 +8,15 @@ use wardian_network::NetworkError;
 
 use crate::error::FetchError;
 
-/// Maximum delay between two attempts, unless the server requests another.
+/// Maximum delay between two attempts, unless the server requests another delay.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// Maximum delay that a server can request. If it requests a longer delay, the request is not
 /// repeated.
 const MAX_REQUESTED_DELAY: Duration = Duration::from_mins(1);
 
-/// The remaining attempts of a request. The delay before each attempt is random, below a limit that
-/// doubles (exponential backoff with full jitter).
+/// The remaining attempts of a request. The delay before each attempt is random, up to a limit that
+/// doubles with each attempt (exponential backoff with full jitter).
 pub(crate) struct Retries {
     left: u32,
     max_delay: Duration,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_may_have_been_processed_are_not_repeated() {
+    fn requests_that_may_have_been_processed_are_not_retried() {
         let timeout = FetchError::Timeout { url: String::new(), reason: String::new() };
         assert!(Retries::new(1, SECOND, &Method::GET).after_error(&timeout).is_some());
         assert!(Retries::new(1, SECOND, &Method::POST).after_error(&timeout).is_none());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn server_determines_the_delay() {
+    fn retry_after_header_determines_the_delay() {
         let after = |values: &[(http::HeaderName, &'static str)]| {
             let status = StatusCode::TOO_MANY_REQUESTS;
             Retries::new(1, Duration::ZERO, &Method::GET).after_response(status, &headers(values))

@@ -1,4 +1,5 @@
-//! The way of a request through redirects: its current URL, and what is sent there.
+//! The route of a request through redirects: its current URL, and the headers and credentials that
+//! are sent to it.
 
 use http::header::{self, HeaderMap, HeaderName};
 use http::{HeaderValue, Method, StatusCode};
@@ -23,7 +24,7 @@ pub(crate) struct Route<'a> {
     url: Url,
     method: Method,
     has_body: bool,
-    /// Whether every URL so far had the origin of the first.
+    /// Whether every URL so far had the same origin as the first URL.
     is_at_first_origin: bool,
     /// The credentials for the first origin.
     authorization: Option<Authorization>,
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn locations_are_relative_or_absolute() {
+    fn redirect_location_may_be_relative_or_absolute() {
         for (to, expected) in [
             ("z", "https://a.example/x/z"),
             ("/z?a=b#part", "https://a.example/z?a=b"),
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn redirects_are_counted_and_loops_are_found() {
+    fn number_of_redirects_is_limited_and_loops_are_detected() {
         let fetch = fetch(Method::GET, START).redirects(2);
         let mut route = Route::new(&fetch, &Netrc::default());
         follow(&mut route, 302, "/1").unwrap();
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn method_and_body_follow_the_status() {
+    fn status_determines_method_and_body_of_redirected_request() {
         for (status, method, expected, has_body) in [
             (301, Method::POST, Method::GET, false),
             (302, Method::POST, Method::GET, false),
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_stay_at_their_origin() {
+    fn credentials_are_not_sent_to_another_origin() {
         let secret = fetch(Method::GET, START)
             .authorization(Authorization::bearer("t"))
             .header(header::COOKIE, HeaderValue::from_static("c"))
@@ -289,7 +290,7 @@ mod tests {
             assert_eq!(authorization(&route).as_deref(), Some("Bearer t"));
             follow(&mut route, 302, to).unwrap();
             assert_eq!(authorization(&route), None, "{to}");
-            // The credentials are not sent again after the way back.
+            // The credentials are not sent again after a redirect back to the first origin.
             follow(&mut route, 302, "https://a.example/back").unwrap();
             let headers = route.headers("test").unwrap();
             assert_eq!(authorization(&route), None);
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_have_an_order() {
+    fn explicit_credentials_precede_url_credentials_and_netrc() {
         let netrc = Netrc::parse("machine a.example login n password n").unwrap();
         let basic = |user: &str| {
             let value = Authorization::basic(user, user);

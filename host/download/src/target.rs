@@ -5,7 +5,7 @@ use std::path::Path;
 use url::Url;
 use wardian_digest::Sha256Digest;
 
-/// The file that a download writes, and what is known about it. Its directory must exist.
+/// The file that a download writes, with its expected digest and size. Its directory must exist.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     pub path: &'a Path,
@@ -24,7 +24,6 @@ pub struct Target<'a> {
 pub struct Downloaded {
     pub sha256: Sha256Digest,
     pub size: u64,
-    /// The URL after redirects, or the requested URL if an earlier process had received the whole
-    /// file.
+    /// The URL after redirects, or the requested URL if an earlier process has received the whole file.
     pub url: Url,
 }

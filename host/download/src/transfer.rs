@@ -22,8 +22,8 @@ use crate::printable_url;
 use crate::request::Fetch;
 use crate::target::{Downloaded, Target};
 
-/// Maximum number of received chunks that wait to be written. A chunk of the HTTP client has at
-/// most about 400 KiB.
+/// Maximum number of received chunks that wait to be written. The HTTP client's chunks have a size
+/// of at most about 400 KiB.
 const MAX_QUEUED_CHUNKS: usize = 4;
 
 /// A download of one file.
@@ -38,7 +38,7 @@ pub(crate) struct Transfer<'a> {
 enum Attempt {
     /// The body was received completely from this URL.
     Complete(Url),
-    /// The server did not continue the partial file, which was emptied.
+    /// The server did not continue the partial file. The partial file was truncated to zero length.
     NotContinued,
     /// The server did not send the file.
     Rejected(FetchError, StatusCode, HeaderMap),
@@ -76,7 +76,7 @@ impl<'a> Transfer<'a> {
                         part.discard();
                         return Err(FetchError::DigestMismatch { url, expected, found });
                     }
-                    tracing::debug!(url, "the joined parts are not the expected file; requesting it again");
+                    tracing::debug!(url, "the resumed file has an unexpected digest; requesting it again");
                     part = restart(&url, part)?;
                     continue;
                 }
@@ -122,7 +122,7 @@ impl<'a> Transfer<'a> {
     /// Sends the request, and appends the body of the response to the partial file.
     ///
     /// # Errors
-    /// If the partial file cannot be written; it was removed.
+    /// Returns an error if the partial file cannot be written. The partial file is then removed.
     async fn attempt(&mut self, mut part: PartFile) -> Result<(PartFile, Attempt), FetchError> {
         let resume = part.resume_headers();
         let is_resumed = resume.is_some();
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn start_of_content_range_is_parsed() {
+    fn content_range_start_is_parsed() {
         let start = |value: &'static str| {
             range_start(&HeaderMap::from_iter([(header::CONTENT_RANGE, HeaderValue::from_static(value))]))
         };

@@ -2,14 +2,13 @@
 //!
 //! Objects are created and changed in dependency order, according to the references in the
 //! configuration, as in a plan. Objects are destroyed in the reverse order of the dependencies that
-//! are stored with them in the state. Creations and destructions are ordered as follows:
+//! the state contains for them. Creations and destructions are ordered as follows:
 //!
 //! - an object that is replaced destroy-before-create is destroyed before its replacement is
 //!   created;
 //! - an object that is replaced create-before-destroy is destroyed after its replacement is
 //!   created, when all its dependents refer to the new object;
-//! - an object is changed only after those of its dependents that the plan destroys are
-//!   destroyed.
+//! - an object is changed only after all of its dependents that the plan destroys have been destroyed.
 //!
 //! If any instance of a resource is replaced, each instance has a separate chain of nodes, so that
 //! an instance that cannot be destroyed does not prevent others from being recreated.
@@ -107,7 +106,7 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
 }
 
 /// Makes the data sources of checks wait for all managed objects: a check applies to the objects as
-/// they are after the apply, whether or not it refers to them.
+/// they are after the apply, even if it does not refer to them.
 fn settle_before_checks(graph: &mut NodeGraph, configuration: &Configuration) {
     let nested: Vec<NodeId> = configuration
         .modules()
@@ -204,7 +203,7 @@ impl MovedResources {
         Self(moved)
     }
 
-    /// Returns the current addresses of the resources that this plan moves from an address.
+    /// Returns the new addresses of the resources that the plan moves from an address.
     fn present(&self, old: &ResourceAddress) -> impl Iterator<Item = &ResourceAddress> {
         self.0.get(old).into_iter().flatten()
     }

@@ -162,12 +162,12 @@ struct ApplyWalk<'a> {
     deposed: HashMap<usize, Str>,
     /// The `removed` blocks with provisioners to run before objects are destroyed.
     removed: HashMap<ResourceAddress, &'a Removed>,
-    /// The objects with records that are not committed yet.
+    /// The objects whose records are not committed yet.
     uncommitted: Vec<ResourceInstanceAddress>,
     /// The changes that could not be recorded; if there are any, no new operation starts.
     unrecorded: Option<UnrecordedChanges>,
     ephemerals: Ephemerals,
-    /// Ephemeral resources that provider configurations depend on.
+    /// The ephemeral resources that provider configurations depend on.
     for_providers: HashSet<ResourceAddress>,
 }
 
@@ -175,7 +175,7 @@ struct ApplyWalk<'a> {
 struct UnrecordedChanges {
     first: String,
     further: Vec<String>,
-    /// The reason why the first one could not be recorded.
+    /// The reason why the first of them could not be recorded.
     problem: String,
 }
 
@@ -323,7 +323,7 @@ impl Walker for ApplyWalk<'_> {
 
     fn on_task_panic(&mut self, problem: String) {
         self.applied.diagnostics.push(Diagnostic::bug(
-            "A change was broken off",
+            "A change was aborted",
             format!(
                 "A step of the apply ended unexpectedly: {problem}. This is a bug in Wardian. The object may \
                  exist without being in the state."

@@ -3,7 +3,7 @@
 //! Every block with conditions is listed from the start with an unknown result. The objects of a
 //! block are added when they become known, and the result of each condition is added when it is
 //! evaluated. The result of a condition that is not evaluated remains unknown. The status of a
-//! block is the worst status of its objects, and the status of an object the worst of its
+//! block is the worst status of its objects, and the status of an object is the worst result of its
 //! conditions.
 
 use std::collections::{BTreeMap, HashMap};

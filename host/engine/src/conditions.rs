@@ -10,7 +10,7 @@ use wardian_value::{Marks, Type, Value, convert::convert};
 use crate::checks::ConditionResult;
 pub use validations::check_validations;
 
-/// How a failed condition is reported.
+/// The way in which a failed condition is reported.
 #[derive(Clone, Copy)]
 pub struct FailureReport {
     pub summary: &'static str,

@@ -35,8 +35,8 @@ pub struct EngineContext {
     pub budget: Arc<Budget>,
 }
 
-/// Makes finished changes durable before operations that depend on them start. Records are collected
-/// until [`Self::commit`] makes all of them durable at once.
+/// Makes finished changes durable before the operations that depend on them start. Records are
+/// collected until [`Self::commit`] makes all of them durable at once.
 pub trait StateSink: Send {
     /// Records that an instance is about to be created, updated or deleted (`action`); the next call
     /// of [`Self::record`] contains the result. The record must be committed before the provider
@@ -54,12 +54,12 @@ pub trait StateSink: Send {
     /// Makes the records durable. Their cost is much lower if many of them are committed together.
     ///
     /// # Errors
-    /// The reason why the records are lost. The changes that they announce are then not made, and the
-    /// run stops gracefully.
+    /// Returns the reason why the records are lost. In this case, the recorded changes are not
+    /// made, and the run stops gracefully.
     fn commit(&mut self) -> Result<(), String>;
 }
 
-/// An object that is imported at once, without an `import` block.
+/// An object that is imported immediately, without an `import` block.
 #[derive(Clone, Debug)]
 pub struct DirectImport {
     /// The resource instance for the object.

@@ -181,8 +181,8 @@ impl Evaluator {
         Diagnosed::unless_errors((), diagnostics)
     }
 
-    /// Sets a variable of the root module. `position` is that of the value; `None` for a value
-    /// without a position, and for a default.
+    /// Sets a variable of the root module. `position` is the value's source position; `None` for a
+    /// value without a position, and for a default.
     pub fn set_root_variable(&mut self, name: &Str, value: Value, position: Option<&Span>) -> Diagnosed<()> {
         let configuration = Arc::clone(&self.configuration);
         let Some(variable) = configuration.root().module.variables.get(name) else {
@@ -314,8 +314,8 @@ impl Evaluator {
                     .iter()
                     .any(|r| matches!(r.subject, ReferenceSubject::Module(_)));
             if output.ephemeral && !value.inside_marks().is_ephemeral() && !may_lack_marks {
-                let detail = "This output is declared as ephemeral, so its value must be ephemeral. Remove the \
-                    argument ephemeral if the value may be stored.";
+                let detail = "This output is declared as ephemeral, so its value must be ephemeral. Remove \
+                              the \"ephemeral\" argument if the value may be stored.";
                 diagnostics.push(
                     Diagnostic::error("Value not allowed in ephemeral output", detail)
                         .at(output.expression.span().clone())
@@ -352,7 +352,7 @@ impl Evaluator {
     /// Evaluates the `provider_meta` block of a module for a provider.
     ///
     /// # Errors
-    /// The provider does not support `provider_meta`, or rejects the value.
+    /// Returns an error if the provider does not support `provider_meta` or rejects the value.
     pub fn provider_meta(
         &self,
         module: &ModuleInstance,

@@ -56,8 +56,8 @@ impl FunctionResults {
     }
 }
 
-/// Returns the digest of a call. The length of each field precedes it, so that the fields of
-/// different calls never form the same bytes.
+/// Returns the digest of a call. Each field is preceded by its length, so that the encodings of
+/// different calls are never equal.
 fn digest_of_call(provider: &ProviderAddress, function: &str, arguments: &[Value]) -> Option<CallDigest> {
     let mut digest = Sha256::new();
     let mut add = |part: &[u8]| {

@@ -24,8 +24,8 @@ const FAILED: &str = "Error in function call";
 /// Calls a function on an unconfigured provider.
 ///
 /// # Errors
-/// The module does not require the provider, the provider has no such function, or the arguments
-/// or the result do not match the signature.
+/// Returns an error if the module does not require the provider, if the provider has no such
+/// function, or if the arguments or the result do not match the signature.
 pub fn call(
     module: &Module,
     schemas: &Schemas,
@@ -144,8 +144,8 @@ fn call_function(
     tokio::task::block_in_place(|| runtime.block_on(answer))
 }
 
-/// Returns the result if it has the declared type. Parts that are declared as dynamic can have any
-/// type.
+/// Returns the result if it has the declared type. Parts whose declared type is dynamic can have
+/// any type.
 fn check_result_type(result: Value, promised: &Type) -> Result<Value, String> {
     let conforms = convert::convert(&result, promised).is_ok_and(|converted| converted == result);
     if conforms {

@@ -1,6 +1,6 @@
 //! Dependency graphs and the order in which their nodes become ready.
 //!
-//! An edge goes from a node to the node that it waits for. Building, checking and walking cost
+//! An edge points from a node to the node that it waits for. Building, checking and walking cost
 //! O(nodes + edges). Ready nodes are returned in the order of their numbers, so that runs are
 //! reproducible.
 //!
@@ -47,7 +47,7 @@ pub fn dependents<N>(graph: &Graph<N>, node: NodeId) -> impl Iterator<Item = Nod
 /// Returns all nodes, each after the nodes that it waits for.
 ///
 /// # Errors
-/// The [`cycles`] of the graph.
+/// Returns the [`cycles`] of the graph.
 pub fn order<N>(graph: &Graph<N>) -> Result<Vec<NodeId>, Vec<Vec<NodeId>>> {
     let mut progress = Progress::new(graph);
     let mut order = Vec::with_capacity(graph.node_count());
@@ -70,8 +70,8 @@ pub fn cycles<N>(graph: &Graph<N>) -> Vec<Vec<NodeId>> {
     cycles
 }
 
-/// Returns a closed path through nodes of one of the [`cycles`]: each node waits for the one before
-/// it, and the first node for the last.
+/// Returns a closed path through nodes of one of the [`cycles`]: each node waits for the previous
+/// node, and the first node waits for the last.
 pub fn path_through<N>(graph: &Graph<N>, cycle: &[NodeId]) -> Vec<NodeId> {
     let Some(mut node) = cycle.first().copied() else { return Vec::new() };
     let mut position = vec![None; cycle.len()];
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn order_puts_dependencies_first_and_ties_by_number() {
+    fn order_puts_dependencies_first_and_breaks_ties_by_number() {
         let order = order(&graph(&[(0, 3), (3, 1)], 4)).unwrap();
         assert_eq!(numbers(&order), [1, 2, 3, 0]);
     }

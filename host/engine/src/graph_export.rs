@@ -1,4 +1,4 @@
-//! The graph of a configuration as data, for programs that draw it.
+//! The graph of a configuration as data for programs that draw it.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub struct GraphNode {
     pub kind: GraphNodeKind,
     /// The name, unique in the graph.
     pub name: String,
-    /// The nodes for which it waits: sorted indexes into the list that contains the node.
+    /// The nodes that it waits for: sorted indexes into the list that contains the node.
     pub dependencies: Vec<usize>,
     /// The number of the cycle that contains the node. The nodes of a cycle wait for each other.
     pub cycle: Option<usize>,

@@ -128,7 +128,7 @@ impl NodeGraph {
     /// Returns all nodes, each after the nodes that it waits for.
     ///
     /// # Errors
-    /// One for each cycle.
+    /// Returns one error for each cycle.
     pub fn order(&self) -> Result<Vec<NodeId>, Diagnostics> {
         graph::order(&self.graph)
             .map_err(|cycles| cycles.iter().map(|nodes| self.cycle_error(nodes)).collect())
@@ -223,7 +223,7 @@ impl std::fmt::Display for Node {
 /// Builds the graph of a configuration.
 ///
 /// # Errors
-/// One for each cycle.
+/// Returns one error for each cycle.
 pub fn build(configuration: &Configuration) -> Result<NodeGraph, Diagnostics> {
     let graph = build_unchecked(configuration);
     graph.order()?;
@@ -356,7 +356,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Makes a resource wait for everything to which its `import` block refers. A reference to the
+    /// Makes a resource wait for all objects to which its `import` block refers. A reference to the
     /// resource itself is omitted: the evaluation of the block reports the error.
     fn import(&mut self, node: NodeId, module: &ModulePath, import: &Import) {
         let keys = import.to.address_keys();
@@ -433,8 +433,7 @@ impl Builder<'_> {
     }
 }
 
-/// Adds the node of a provider configuration, and the edges to everything to which its block
-/// refers.
+/// Adds the node of a provider configuration, and the edges to all objects to which its block refers.
 pub fn add_provider(
     graph: &mut NodeGraph,
     configuration: &Configuration,
@@ -500,8 +499,8 @@ pub fn provider_block<'a>(
         .map(|(_, config)| config)
 }
 
-/// Returns the resources whose replacements are created before they are destroyed: those with
-/// `create_before_destroy`, and all their dependencies.
+/// Returns the resources whose replacements are created before they are destroyed: the resources
+/// with `create_before_destroy`, and all their dependencies.
 pub fn create_before_destroy(configuration: &Configuration, graph: &NodeGraph) -> NodeSet {
     let roots = graph.iter().filter_map(|(id, node)| match node {
         Node::Resource(address) => {

@@ -1,5 +1,5 @@
 //! Implements the protocol's rules for objects: computes proposed new states and checks providers'
-//! responses. The rules are those of the provider life cycle in plugin protocol 6; they do not
+//! responses. The rules are defined by the provider life cycle of plugin protocol 6, and do not
 //! depend on the graph or the state.
 //!
 //! The functions are pure: they use only values and schemas, and do not call a provider.

@@ -1,10 +1,11 @@
 //! Withholds sensitive values of objects from an untrusted configuration.
 //!
 //! The values that a schema or the state marks as sensitive belong to the operator. If they are
-//! [withheld](ObjectSecrets::Withheld), each is unknown to expressions. Therefore no function,
-//! condition or error depends on a sensitive value, and nothing derived from one is passed to a
-//! plugin. A provider still receives the stored objects that it wrote itself. The plan that is
-//! shown and saved does not contain sensitive values either ([`plan_secrets`](crate::plan_secrets)).
+//! [withheld](ObjectSecrets::Withheld), each of them is an unknown value in expressions. Therefore
+//! no function, condition or error depends on a sensitive value, and no value derived from a
+//! sensitive value is passed to a plugin. A provider still receives the stored objects that it
+//! wrote itself. The plan that is shown and saved does not contain sensitive values either
+//! ([`plan_secrets`](crate::plan_secrets)).
 //!
 //! Plugins can copy values. For example, the output of a `terraform_data` contains its input, but
 //! is not marked as sensitive. Therefore, any string that contains a sensitive value of the state,
@@ -118,8 +119,8 @@ fn without_secrets(value: &Value) -> Value {
     })
 }
 
-/// Returns an unknown value of the type of a part, unless the type reveals something: in an
-/// attribute of dynamic type, the type of an object or tuple shows the shape of the value.
+/// Returns an unknown value of a part's type, unless the type reveals information: in an attribute
+/// of dynamic type, the type of an object or tuple reveals the structure of the value.
 fn unknown_in_place_of(part: &Value, path: &Path) -> Value {
     let is_element = path.steps().iter().any(|step| matches!(step, PathStep::Index(_) | PathStep::Key(_)));
     let ty = match part.ty() {

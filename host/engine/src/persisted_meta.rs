@@ -45,7 +45,7 @@ impl<'a> PersistedMetas<'a> {
         known.clone()
     }
 
-    /// Returns all resources for which a node waits, directly or indirectly.
+    /// Returns all resources that a node waits for, directly or indirectly.
     pub fn transitive_dependencies(&mut self, node: NodeId) -> Dependencies {
         self.transitive.resources(node)
     }

@@ -8,9 +8,9 @@
 //! | `configuration/PATH` | the configuration's files, with paths relative to the root module; never unpacked, only read |
 //! | `.terraform.lock.hcl` | the selected plugins |
 //!
-//! The file is a zip archive, like Terraform's plan files, but Wardian and Terraform do not read
-//! each other's files. `plan.json` states the version of its format, and a reader rejects every
-//! version except its own: a plan is short-lived, and a misinterpreted plan could make wrong
+//! The file is a zip archive, like Terraform's plan files, but Wardian and Terraform cannot read
+//! each other's files. `plan.json` contains the version of its format, and each version of Wardian
+//! reads only one format version: a plan is short-lived, and a misinterpreted plan could make wrong
 //! changes. Like the state, the file contains sensitive values in clear text. Therefore only its
 //! owner can read it, and it can be encrypted ([`sealed`]).
 
@@ -38,10 +38,10 @@ use checks::{CheckContents, RelevantContents};
 use functions::FunctionContents;
 use value::{Encoded, decode_value, encode_value};
 
-/// The number of elements for which several threads are faster than one.
+/// The minimum number of elements for which several threads are faster than one.
 const MIN_PARALLEL_ELEMENTS: usize = 1024;
 
-/// The maximum memory that is reserved because of the size in the header of an entry.
+/// The maximum memory that is allocated in advance based on the size in an entry's header.
 const MAX_RESERVED: usize = 256 << 20;
 
 /// The version of `plan.json`.
@@ -136,7 +136,7 @@ struct OutputContents {
 /// Returns the plan file of a plan.
 ///
 /// # Errors
-/// A value cannot be encoded. This does not occur for plans that the engine has made.
+/// Returns an error if a value cannot be encoded. This does not occur for plans that the engine has made.
 pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError> {
     let contents = Contents {
         format: FORMAT,
@@ -201,7 +201,7 @@ pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError
 /// Reads a plan file from arbitrary bytes.
 ///
 /// # Errors
-/// The file is not a Wardian plan file, or it is damaged.
+/// Returns an error if the file is not a Wardian plan file, or is damaged.
 pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     let mut archive =
         zip::ZipArchive::new(Cursor::new(bytes)).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
@@ -228,7 +228,7 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     let contents = match serde_json::from_slice::<Contents>(&json) {
         Ok(contents) if contents.format == FORMAT => contents,
         other => {
-            // Another format may have other members.
+            // Another format version may have other members.
             let FormatOnly { format } = serde_json::from_slice(&json).map_err(damaged("plan.json"))?;
             if format != FORMAT {
                 return Err(PlanFileError::Version { found: format });
@@ -284,7 +284,7 @@ impl PlanFile {
     /// Returns the root module's variable values.
     ///
     /// # Errors
-    /// A value cannot be decoded.
+    /// Returns an error if a value cannot be decoded.
     pub fn variables(&self) -> Result<BTreeMap<Str, Value>, PlanFileError> {
         decode_variables(&self.contents.variables)
     }
@@ -292,7 +292,7 @@ impl PlanFile {
     /// Returns the plan, with schemas from the available providers.
     ///
     /// # Errors
-    /// An entry cannot be decoded, or a provider does not have a schema.
+    /// Returns an error if an entry cannot be decoded, or if a provider does not have a schema.
     pub fn into_plan<'a>(
         self,
         schema_of: impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>> + Sync,
@@ -343,8 +343,8 @@ impl PlanFile {
     }
 }
 
-/// Maps elements, on several threads if there are many. Returns the error of the first element that
-/// has one.
+/// Maps elements, on several threads if there are many. If elements fail, returns the error of the
+/// first of them.
 fn map_in_parallel<T: Send, U: Send>(
     elements: Vec<T>,
     map: impl Fn(T) -> Result<U, PlanFileError> + Sync + Send,

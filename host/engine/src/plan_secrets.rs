@@ -66,8 +66,8 @@ fn withhold_from_change(change: &mut ResourceChange, known: &SensitiveValues) {
     });
 }
 
-/// Hides whether a sensitive output changes: otherwise, the configuration could compare the stored
-/// value with any other value.
+/// Hides whether a sensitive output changes. Otherwise, an untrusted configuration could test
+/// whether the stored value equals a given value.
 fn withhold_from_output(output: &mut OutputChange) {
     if !output.before.is_null() && !output.after.is_null() {
         output.action = Action::Update;
@@ -88,7 +88,7 @@ fn placeholder(part: &Value, ty: &Type) -> Value {
 }
 
 /// Returns the type of a part according to the schema of its object. In an attribute of dynamic
-/// type, it is the type of the value itself.
+/// type, returns the type of the value itself.
 fn declared_type<'a>(object: &'a Type, path: &Path, part: &'a Value) -> &'a Type {
     match (object, path.steps()) {
         (Type::Object(object), [PathStep::Attribute(name)]) => object.attribute(name).unwrap_or(part.ty()),
@@ -107,7 +107,7 @@ fn without_objects(state: &State) -> State {
 /// no other provider may receive the object.
 ///
 /// # Errors
-/// The configuration assigns an object to another provider.
+/// Returns an error if the configuration assigns an object to another provider.
 pub(crate) fn check_providers(context: &EngineContext, state: &State) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     if context.secrets == ObjectSecrets::Available {

@@ -57,8 +57,7 @@ use prepare::{PlanVariables, Prepared, Unprepared, prepare};
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
     Plan,
-    /// Import one object: no changes are planned, and the values of other objects are those in the
-    /// state.
+    /// Import one object: no changes are planned, and the values of other objects come from the state.
     Import(&'a DirectImport),
 }
 
@@ -118,7 +117,7 @@ pub async fn plan(
 }
 
 /// Whether a normal plan is made before a destroy plan, so that moved objects have their new
-/// addresses. This is not the case if refreshing is disabled.
+/// addresses. False if refreshing is disabled.
 fn is_preceded_by_plan(options: &PlanOptions) -> bool {
     options.mode == Mode::Destroy && options.refresh
 }
@@ -352,7 +351,7 @@ impl Walker for PlanWalk<'_> {
 
     fn on_task_panic(&mut self, problem: String) {
         self.diagnostics.push(Diagnostic::bug(
-            "Planning was broken off",
+            "Planning was aborted",
             format!("A step of the plan ended unexpectedly: {problem}. This is a bug in Wardian."),
         ));
     }

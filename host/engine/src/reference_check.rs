@@ -1,4 +1,4 @@
-//! Checks references without evaluation: whether objects are declared, whether resources have
+//! Checks references without evaluating them: whether objects are declared, whether resources have
 //! `count` or `for_each`, and whether attributes exist. These errors do not depend on values, and
 //! are reported even for references that are never evaluated.
 

@@ -70,7 +70,7 @@ pub fn attributes(
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Located {
     module: ModuleInstance,
-    /// The resource that contains it, if its meaning depends on the resource.
+    /// The resource that contains the reference, if the reference's meaning depends on the resource.
     resource: Option<Rc<AbsoluteResourceAddress>>,
     subject: ReferenceSubject,
     remaining: Vec<PathStep>,
@@ -198,8 +198,8 @@ impl<'a> Search<'a> {
         self.module(&address.module)?.module.resources.get(&key)
     }
 
-    /// Follows the references in a resource's configuration: all of them, or those of one
-    /// argument.
+    /// Follows the references in a resource's configuration: all references, or only the references
+    /// in one argument.
     fn resource(&mut self, address: &AbsoluteResourceAddress, path: &[PathStep]) {
         let Some(written) = self.declaration(address) else { return };
         let provider = self.configuration.provider_for(&address.module.path(), written).provider;

@@ -1,5 +1,4 @@
-//! The meta-argument that gives a resource or a module call several instances: `count` or
-//! `for_each`.
+//! The meta-argument that determines the instances of a resource or a module call: `count` or `for_each`.
 
 use wardian_config::{ModuleCall, Resource};
 

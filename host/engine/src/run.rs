@@ -26,7 +26,7 @@ impl EngineContext {
     /// provisioners of the configuration.
     ///
     /// # Errors
-    /// A plugin cannot be started, or does not return its schema.
+    /// Returns an error if a plugin cannot be started, or does not return its schema.
     pub async fn schemas(&self, state: Option<&State>) -> Result<Schemas, Diagnostics> {
         let mut addresses: BTreeSet<ProviderAddress> =
             self.configuration.provider_requirements().into_keys().collect();
@@ -197,7 +197,7 @@ impl EngineContext {
     /// Returns a console in the root module with values from the state.
     ///
     /// # Errors
-    /// A provider cannot be started, or the configuration has a cycle.
+    /// Returns an error if a provider cannot be started, or if the configuration has a cycle.
     pub async fn console(
         &self,
         state: State,
@@ -213,7 +213,7 @@ impl EngineContext {
     }
 }
 
-/// Adds those warnings of the validation that the plan does not repeat.
+/// Adds the warnings of the validation that the plan does not report.
 fn with_warnings<T>(warnings: Diagnostics, planned: Diagnosed<T>) -> Diagnosed<T> {
     if warnings.is_empty() {
         return planned;
@@ -238,7 +238,7 @@ impl Console {
     /// Evaluates an expression.
     ///
     /// # Errors
-    /// All errors in the expression.
+    /// Returns all errors in the expression.
     pub fn evaluate(&self, expression: &Expression) -> Result<Value, Diagnostics> {
         let root = ModuleInstance::root();
         expression.evaluate(&self.evaluator.scope(&root, RepetitionData::None))

@@ -5,7 +5,7 @@
 //! failed node are not visited, but all other nodes are.
 //!
 //! Operations that end while the calling task is busy are finished as a group: their records and
-//! those of the operations that follow are committed together.
+//! the records of the operations that follow are committed together.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -36,7 +36,7 @@ pub enum VisitResult<P> {
 pub enum StartResult<T> {
     /// The operation runs when all records are committed.
     Running(TaskFuture<T>),
-    /// The operation closes something, so it runs even if records cannot be committed.
+    /// The operation closes a resource or a provider, so it runs even if records cannot be committed.
     Closing(TaskFuture<T>),
     /// The operation is already done.
     Done,
@@ -81,8 +81,8 @@ pub trait Walker {
     /// Starts an operation when the limit allows one more.
     fn start(&mut self, pending: Self::Pending) -> StartResult<Self::Outcome>;
 
-    /// Commits what the other functions have recorded. Returns false if records were lost; then no
-    /// further operation runs, except those that close something.
+    /// Commits the records of the other functions. Returns false if records were lost. In this
+    /// case, no more operations run, except operations that close resources or providers.
     fn commit(&mut self) -> bool;
 
     /// Records the outcome of an operation.
@@ -101,7 +101,7 @@ pub enum WalkEnd {
     Completed,
     /// The walk was stopped after the running operations had ended.
     Stopped,
-    /// The walk was stopped at once, and running operations were aborted.
+    /// The walk was stopped immediately, and running operations were aborted.
     Abandoned,
 }
 
@@ -235,7 +235,7 @@ impl<'a, N> Nodes<'a, N> {
         self.progress.finish(self.graph, node);
     }
 
-    /// Ends an operation. Returns whether this ended its node.
+    /// Ends an operation. Returns whether its node has no other unfinished operations.
     fn end_operation(&mut self, node: NodeId, has_failed: bool) -> bool {
         self.failed[node.index()] |= has_failed;
         self.open[node.index()] -= 1;

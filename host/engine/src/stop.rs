@@ -66,7 +66,7 @@ impl Stopper {
         *self.stop.borrow()
     }
 
-    /// Whether the run has begun to walk its graph: from then on, objects may be changing.
+    /// Whether the run has begun to walk its graph, so that objects may be changing.
     pub fn walk_has_begun(&self) -> bool {
         self.shared.walk_has_begun.load(Ordering::SeqCst)
     }
@@ -83,7 +83,7 @@ impl StopSignal {
         self.shared.walk_has_begun.store(true, Ordering::SeqCst);
     }
 
-    /// Returns a flag that is set when the run must stop at once.
+    /// Returns a flag that is set when the run must stop immediately.
     pub(crate) fn now_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.shared.now)
     }

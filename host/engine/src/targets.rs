@@ -72,7 +72,7 @@ pub fn included<'a>(
 }
 
 /// Returns the nodes of a destroy plan: the targets, their dependents, and the nodes that are
-/// required to destroy them. All outputs are kept.
+/// required to destroy them. All outputs are included.
 pub fn included_in_destruction<'a>(
     graph: &NodeGraph,
     targets: &[TargetAddress],
@@ -114,7 +114,7 @@ pub fn included_in_destruction<'a>(
 }
 
 /// Returns everything except the excluded addresses and their dependents. An object that is not in
-/// the configuration, or would be destroyed, is kept if an excluded object depends on it.
+/// the configuration, or would be destroyed, is preserved if an excluded object depends on it.
 pub fn not_excluded<'a>(
     graph: &NodeGraph,
     options: &PlanOptions,

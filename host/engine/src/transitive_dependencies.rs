@@ -42,14 +42,14 @@ impl<'a> TransitiveDependencies<'a> {
         Self { graph, resources, rank, seen: vec![0; size], search: 0 }
     }
 
-    /// Returns the resources for which a node waits, sorted, without the node itself.
+    /// Returns the resources that a node waits for, sorted, without the node itself.
     pub fn resources(&mut self, id: NodeId) -> Dependencies {
         let mut ranks = self.ranks(id);
         ranks.sort_unstable();
         ranks.into_iter().filter_map(|rank| self.address(rank)).map(Arc::clone).collect()
     }
 
-    /// Whether any of the resources for which a node waits matches.
+    /// Whether any of the resources that a node waits for matches.
     pub fn any(&mut self, id: NodeId, matches: impl Fn(&ResourceAddress) -> bool) -> bool {
         self.ranks(id).into_iter().filter_map(|rank| self.address(rank)).any(|address| matches(address))
     }

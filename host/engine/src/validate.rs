@@ -25,8 +25,8 @@ use crate::providers::Schemas;
 use crate::reported_references::ReportedReferences;
 use crate::values::RepetitionData;
 
-/// Validates a configuration. Every object is checked, even if others have errors: the dependents
-/// of an object that cannot be evaluated are checked with an unknown value.
+/// Validates a configuration. Every object is checked, even if other objects have errors: if an
+/// object cannot be evaluated, its dependents are checked with an unknown value.
 pub async fn validate(
     context: &EngineContext,
     schemas: &Schemas,

@@ -72,9 +72,9 @@ pub enum RepetitionData {
     None,
     /// `count.index`
     Count(u64),
-    /// `count.index` of an unspecified instance.
+    /// `count.index` is available, for an unspecified instance.
     UnknownCount,
-    /// `each` of an unspecified instance.
+    /// `each` is available, for an unspecified instance.
     UnknownEach,
     /// `each.key` and `each.value`
     Each {

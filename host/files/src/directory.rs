@@ -33,7 +33,8 @@ pub struct Directory {
     path: Arc<Path>,
 }
 
-/// Returns the name if the system resolves it within the directory itself: one component, or `.`.
+/// Returns the name if the system resolves it within the directory itself, that is, if it is one
+/// component or `.`.
 fn single(name: &OsStr) -> Result<&OsStr, Errno> {
     match name.as_bytes() {
         b"" => Err(Errno::NOENT),
@@ -47,7 +48,7 @@ impl Directory {
     /// Opens the root directory.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn root() -> io::Result<Self> {
         let handle = Dir::open_ambient_dir("/", ambient_authority())?;
         Ok(Self { handle: Arc::new(handle), path: Arc::from(Path::new("/")) })
@@ -56,7 +57,7 @@ impl Directory {
     /// Opens a directory by its absolute path. No name in the path may be a symbolic link.
     ///
     /// # Errors
-    /// If a name is not a directory, or if the system reports an error.
+    /// Returns an error if a name is not a directory, or if the system reports an error.
     pub fn open_absolute(path: &Path) -> Result<Self, FileAccessError> {
         let mut directory = Self::root()?;
         let names = names_of(path);
@@ -82,8 +83,7 @@ impl Directory {
         Arc::clone(&self.path)
     }
 
-    /// Returns the same handle with another path, which must be absolute and without symbolic
-    /// links.
+    /// Returns the same handle with a different path, which must be absolute and without symbolic links.
     pub(crate) fn with_path(&self, path: Arc<Path>) -> Self {
         Self { handle: Arc::clone(&self.handle), path }
     }
@@ -91,7 +91,7 @@ impl Directory {
     /// Returns another handle to the directory.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn try_clone_file(&self) -> io::Result<File> {
         Ok(self.handle.try_clone()?.into_std_file())
     }
@@ -106,7 +106,8 @@ impl Directory {
     /// Opens a directory. It can be listed if the user has read permission.
     ///
     /// # Errors
-    /// If the name is not a directory or belongs to a process, or if the system reports an error.
+    /// Returns an error if the name is not a directory or belongs to a process, or if the system
+    /// reports an error.
     pub fn open_directory(&self, name: &OsStr) -> Result<Self, FileAccessError> {
         let file = self
             .open_with(name, OFlags::RDONLY | OFlags::DIRECTORY, 0)
@@ -118,7 +119,8 @@ impl Directory {
     /// Opens a regular file or a directory.
     ///
     /// # Errors
-    /// If the name is any other file or belongs to a process, or if the system reports an error.
+    /// Returns an error if the name is any other file or belongs to a process, or if the system
+    /// reports an error.
     pub fn open_file(&self, name: &OsStr, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
         let file = self.open_with(name, how.flags(), how.mode)?;
         OpenedFile::new(self, name, file)
@@ -134,8 +136,8 @@ impl Directory {
     /// nor to write it.
     ///
     /// # Errors
-    /// If it is neither a regular file nor a directory, or belongs to a process, or if the system
-    /// does not support this or reports an error.
+    /// Returns an error if the file is neither a regular file nor a directory, if it belongs to a
+    /// process, or if the system does not support this or reports an error.
     pub fn open_closed(&self, name: &OsStr) -> Result<OpenedFile, FileAccessError> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         return OpenedFile::new(self, name, self.open_with(name, OFlags::PATH, 0)?);
@@ -146,7 +148,7 @@ impl Directory {
     /// Returns the metadata of a file. A symbolic link is not followed.
     ///
     /// # Errors
-    /// If it belongs to a process, or if the system reports an error.
+    /// Returns an error if the file belongs to a process, or if the system reports an error.
     pub fn metadata(&self, name: &OsStr) -> Result<Stat, FileAccessError> {
         let metadata = statat(&*self.handle, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?;
         procfs::check_name(self.as_fd(), name, &metadata)?;
@@ -156,7 +158,7 @@ impl Directory {
     /// Returns the type of a file; `None` if the file does not exist.
     ///
     /// # Errors
-    /// The same as for [`Directory::metadata`].
+    /// Returns the same errors as [`Directory::metadata`].
     pub fn kind(&self, name: &OsStr) -> Result<Option<FileType>, FileAccessError> {
         match self.metadata(name) {
             Ok(metadata) => Ok(Some(FileType::from_raw_mode(metadata.st_mode))),
@@ -179,8 +181,8 @@ impl Directory {
     /// Returns a symbolic link's target.
     ///
     /// # Errors
-    /// If it belongs to a process or is not a symbolic link, or if the system reports another
-    /// error.
+    /// Returns an error if the name belongs to a process or is not a symbolic link, or if the
+    /// system reports another error.
     pub fn read_link(&self, name: &OsStr) -> Result<OsString, FileAccessError> {
         let metadata = self.metadata(name)?;
         if FileType::from_raw_mode(metadata.st_mode) != FileType::Symlink {
@@ -192,7 +194,7 @@ impl Directory {
     /// Creates a directory.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn create_directory(&self, name: &OsStr, mode: u32) -> io::Result<()> {
         let mut builder = DirBuilder::new();
         builder.mode(mode);
@@ -202,7 +204,7 @@ impl Directory {
     /// Creates a symbolic link. The target is not checked.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn create_link(&self, target: &OsStr, name: &OsStr) -> io::Result<()> {
         self.handle.symlink_contents(target, single(name)?)
     }
@@ -210,7 +212,7 @@ impl Directory {
     /// Removes a file or a symbolic link.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         self.handle.remove_file(single(name)?)
     }
@@ -218,15 +220,15 @@ impl Directory {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
         self.handle.remove_dir(single(name)?)
     }
 
-    /// Renames a file, symbolic link or directory, replacing an existing one.
+    /// Renames a file, symbolic link or directory, and replaces an existing file.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         self.handle.rename(single(name)?, &to.handle, single(new)?)
     }
@@ -234,7 +236,7 @@ impl Directory {
     /// Creates a hard link to a file. A symbolic link is not followed.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn create_hard_link(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         self.handle.hard_link(single(name)?, &to.handle, single(new)?)
     }
@@ -242,7 +244,7 @@ impl Directory {
     /// Sets the times of the last access and modification. A symbolic link is not followed.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn set_times(&self, name: &OsStr, times: &Timestamps) -> io::Result<()> {
         Ok(utimensat(&*self.handle, single(name)?, times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
@@ -250,7 +252,7 @@ impl Directory {
     /// Starts listing the names in the directory.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn list(&self) -> Result<Listing, FileAccessError> {
         let file = self.open_with(OsStr::new("."), OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
         procfs::check_opened(file.as_fd())?;

@@ -7,15 +7,15 @@ use rustix::io::Errno;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileAccessError {
-    /// The path leads out of the directory in which it must stay.
-    #[error("{} leads out of its directory", .path.display())]
+    /// The path leads out of the directory that it is restricted to.
+    #[error("{} points outside its directory", .path.display())]
     Outside {
-        /// The path outside the directory, as far as it is known without accessing it.
+        /// The path outside the directory, as far as it can be determined without accessing it.
         path: PathBuf,
     },
-    /// A symbolic link in a directory that is writable for a plugin leads out of that directory.
+    /// A symbolic link in a directory that a plugin may write points outside of that directory.
     #[error(
-        "the symbolic link {} leads out of {}, which is writable for plugins; replace it with a file, or \
+        "the symbolic link {} points outside {}, which is writable by plugins; replace it with a file, or \
          name its target instead",
         .link.display(), .directory.display()
     )]
@@ -28,7 +28,7 @@ pub enum FileAccessError {
     #[error("it is neither a regular file nor a directory")]
     NotRegular,
     /// The file describes a process or the kernel's memory.
-    #[error("it belongs to a process, such as its memory or environment")]
+    #[error("it is a per-process file, such as the memory or environment of a process")]
     Process,
     /// The file is larger than the caller's limit. Contains its size.
     #[error("it is larger than the limit of {0} bytes")]
@@ -44,8 +44,9 @@ impl From<Errno> for FileAccessError {
 }
 
 impl From<FileAccessError> for io::Error {
-    /// Converts errors that do not come from the system: those for unsuitable files to
-    /// [`io::ErrorKind::InvalidInput`], and all others to [`io::ErrorKind::PermissionDenied`].
+    /// Converts errors that do not come from the system: errors for unsuitable files to
+    /// [`io::ErrorKind::InvalidInput`], and all other errors to
+    /// [`io::ErrorKind::PermissionDenied`].
     fn from(error: FileAccessError) -> Self {
         match error {
             FileAccessError::System(error) => error,

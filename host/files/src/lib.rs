@@ -4,16 +4,16 @@
 //! # Use
 //!
 //! - [`FileScope`] opens files by path, for host code that reads files named by a configuration.
-//!   [`FileScope::confined`] never leaves one directory (`-untrusted`); [`FileScope::anywhere`] is
-//!   for the operator's configuration. It does not follow a symbolic link out of a directory that
-//!   is writable for plugins, since a plugin may have created the link. [`FileScope::read`] reads a
-//!   regular file with a limit, [`FileScope::list`] lists a directory in pieces,
-//!   [`ResolvedPath::kind`] returns the type of a resolved path. A caller that must check the path first calls
-//!   [`FileScope::resolve`], checks [`ResolvedPath::path`], and then calls
+//!   [`FileScope::confined`] is limited to one directory (`-untrusted`); [`FileScope::anywhere`] is
+//!   for the operator's configuration, and does not follow a symbolic link out of a directory that
+//!   plugins may write, since a plugin may have created the link. [`FileScope::read`] reads a
+//!   regular file with a limit, [`FileScope::list`] lists a directory in batches, and
+//!   [`ResolvedPath::kind`] returns the type of a resolved path. A caller that must check the path
+//!   first calls [`FileScope::resolve`], checks [`ResolvedPath::path`], and then calls
 //!   [`ResolvedPath::open_file`], which opens exactly the file that was checked.
 //! - [`resolve`] and the methods of [`Directory`] do the same for callers, such as the sandbox,
 //!   that hold an open directory and perform a check between resolution and operation.
-//! - [`WritableDirectories`] are the directories that are writable for plugins, and
+//! - [`WritableDirectories`] are the directories that plugins may write, and
 //!   [`WritableDirectories::resolve`] resolves a path that a policy grants.
 //!
 //! # Invariants
@@ -57,7 +57,7 @@ pub use writable_directories::{GrantedPath, GrantedPathError, WritableDirectorie
 /// determines.
 ///
 /// # Errors
-/// If it is not a regular file that can be read.
+/// Returns an error if the file is not a regular file or cannot be read.
 pub fn open_regular(path: &std::path::Path) -> std::io::Result<std::fs::File> {
     Ok(FileScope::anywhere(std::sync::Arc::default())?.open(path)?.into_file())
 }
@@ -65,7 +65,7 @@ pub fn open_regular(path: &std::path::Path) -> std::io::Result<std::fs::File> {
 /// Reads a regular file of at most `max_size` bytes, like [`open_regular`].
 ///
 /// # Errors
-/// If it is not a regular file that can be read, or if it is larger than `max_size`.
+/// Returns an error if the file is not a regular file, cannot be read, or is larger than `max_size`.
 pub fn read_regular(path: &std::path::Path, max_size: u64) -> std::io::Result<Vec<u8>> {
     Ok(FileScope::anywhere(std::sync::Arc::default())?.read(path, max_size)?)
 }

@@ -1,10 +1,10 @@
-//! Checks symbolic links before they are moved, since a relative link leads to a different file in
-//! another directory.
+//! Checks symbolic links before they are moved, since a relative link refers to a different file
+//! when it is in another directory.
 //!
 //! A symbolic link in a directory may move together with the directory if the target of the link is
-//! also in that directory, regardless of the new name. Links that lead above the moved file or
-//! directory, and absolute links, are rejected, since a program outside the sandbox could follow
-//! them later.
+//! also in that directory, regardless of the new name. Absolute links and links to targets outside
+//! the moved file or directory are rejected, since a program outside the sandbox could follow them
+//! later.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -24,12 +24,12 @@ const MAX_DEPTH: usize = 64;
 /// Receives a directory, a name in it, its depth below the first name, and its type.
 pub type Visitor<'a> = dyn FnMut(&Directory, &OsStr, usize, FileType) -> Result<(), FileAccessError> + 'a;
 
-/// How a directory is treated that the user cannot read, or that is removed during the visit.
+/// The treatment of a directory that the user cannot read, or that is removed during the visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnreadableDirectory {
-    /// An error is returned.
+    /// The visit returns an error.
     Reject,
-    /// Its content is not visited.
+    /// The visit skips the content of the directory.
     Skip,
 }
 
@@ -52,8 +52,8 @@ impl UnreadableDirectory {
 /// are not followed.
 ///
 /// # Errors
-/// If the function returns an error, if there are more than `MAX_VISITED_ENTRIES` names or more
-/// than 64 levels, or if the system reports an error.
+/// Returns an error if the function returns an error, if there are more than `MAX_VISITED_ENTRIES`
+/// names or more than 64 levels, or if the system reports an error.
 pub fn visit_tree(
     parent: &Directory,
     name: &OsStr,
@@ -105,7 +105,7 @@ impl TreeWalk<'_, '_> {
 }
 
 /// Checks a file or directory before it is moved to another parent directory: no symbolic link in
-/// it may lead out of it.
+/// it may point outside of it.
 ///
 /// # Errors
 /// Returns [`FileAccessError::Outside`] for such a link, and an error if there are too many files
@@ -130,7 +130,7 @@ pub fn check_moved_links(parent: &Directory, name: &OsStr) -> Result<(), FileAcc
     })
 }
 
-/// Whether the target of a symbolic link stays in the directory `depth` levels above the link's
+/// Whether the target of a symbolic link is inside the directory `depth` levels above the link's
 /// parent, regardless of what the names in the target refer to. `..` after a name is rejected,
 /// because that name may be a symbolic link.
 pub fn stays_beneath(target: &OsStr, depth: usize) -> bool {

@@ -80,7 +80,7 @@ impl OpenedFile {
     /// Sets the mode of the file or directory.
     ///
     /// # Errors
-    /// If the system reports an error.
+    /// Returns an error if the system reports an error.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         procfs::set_mode(&self.file, mode)
     }
@@ -104,7 +104,7 @@ impl OpenedFile {
     /// Reads the whole file.
     ///
     /// # Errors
-    /// If it is a directory, is larger than `max_size` bytes, or cannot be read.
+    /// Returns an error if the file is a directory, is larger than `max_size` bytes, or cannot be read.
     pub fn read(&self, max_size: u64) -> Result<Vec<u8>, FileAccessError> {
         if self.is_directory() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory).into());

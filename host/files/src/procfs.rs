@@ -4,8 +4,8 @@
 //! The check compares the file system type, not a path, since procfs or a subdirectory of it can be
 //! mounted anywhere. Within it, the path relative to the root of procfs determines whether a file
 //! describes a process. That path is derived from the mount and from the kernel's name for the open
-//! file; if it cannot be determined, the file is rejected. Everything else in procfs, such as
-//! `/proc/cpuinfo`, is an ordinary file.
+//! file; if it cannot be determined, the file is rejected. All other files in procfs, such as
+//! `/proc/cpuinfo`, are treated as ordinary files.
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod system {
@@ -191,7 +191,7 @@ mod tests {
     use super::system::{Mount, concerns_process, mount_with_id};
 
     #[test]
-    fn files_of_processes_are_recognized() {
+    fn procfs_process_files_are_recognized() {
         for path in ["/1", "/4711/environ", "/self", "/thread-self/mem", "/kcore"] {
             assert!(concerns_process(Path::new(path)), "{path}");
         }

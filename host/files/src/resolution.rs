@@ -1,12 +1,12 @@
 //! Resolves a path to an open directory and a name in it.
 //!
-//! Paths are resolved one component at a time: each directory is opened in the previous one and
-//! never through a symbolic link. Symbolic links are read and resolved in the same way, so that the
-//! target is known before the operation and can be checked. The operation is then performed on the
-//! name in the open directory and does not follow a symbolic link: a link that is inserted between
-//! resolution and operation causes an error instead of an escape.
+//! Paths are resolved one component at a time: each directory is opened in the previous directory
+//! and never through a symbolic link. Symbolic links are read and resolved in the same way, so that
+//! the target is known before the operation and can be checked. The operation is then performed on
+//! the name in the open directory and does not follow a symbolic link: a link that is inserted
+//! between resolution and operation causes an error instead of an escape.
 //!
-//! [`LinkRule`] determines where symbolic links may lead.
+//! [`LinkRule`] determines the allowed targets of symbolic links.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -29,7 +29,7 @@ const MAX_LINKS: usize = 40;
 /// directories from the base again.
 const MAX_STEPS: usize = 4096;
 
-/// How a symbolic link in the last component of a path is treated.
+/// The treatment of a symbolic link in the last component of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLink {
     /// The symbolic link is resolved.
@@ -38,20 +38,20 @@ pub enum LastLink {
     Keep,
 }
 
-/// The targets to which paths and symbolic links may lead.
+/// The allowed targets of paths and symbolic links.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkRule<'a> {
-    /// For plugins: neither `..` nor a symbolic link leads above the directory at which the path
+    /// For plugins: neither `..` nor a symbolic link may leave the directory at which the path
     /// begins, and absolute links are rejected.
     Relative,
-    /// For untrusted configurations: the same as `Relative`, but an absolute link may lead into the
-    /// directory.
+    /// For untrusted configurations: the same as `Relative`, but an absolute link may point into
+    /// the directory.
     Beneath,
-    /// For the operator's configuration: anywhere, except that a symbolic link in one of these
+    /// For the operator's configuration: any target, except that a symbolic link in one of these
     /// directories is not followed out of that directory. The path begins at the root directory.
     Anywhere(&'a WritableDirectories),
-    /// For paths that a policy grants: anywhere, but not through a symbolic link in one of these
-    /// directories. The path begins at the root directory.
+    /// For paths that a policy grants: any target that is not reached through a symbolic link in
+    /// one of these directories. The path begins at the root directory.
     NoPluginLinks(&'a WritableDirectories),
 }
 
@@ -83,7 +83,8 @@ impl ResolvedPath {
     /// Opens the file or directory.
     ///
     /// # Errors
-    /// If it is not a regular file or directory, or if the system reports an error.
+    /// Returns an error if the path does not refer to a regular file or directory, or if the system
+    /// reports an error.
     pub fn open_file(&self, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
         let how = FileOpening { directory: how.directory || self.is_directory, ..how };
         self.parent.open_file(self.name(), how)
@@ -92,7 +93,7 @@ impl ResolvedPath {
     /// Opens the directory.
     ///
     /// # Errors
-    /// If it is not a directory, or if the system reports an error.
+    /// Returns an error if the path does not refer to a directory, or if the system reports an error.
     pub fn open_directory(&self) -> Result<Directory, FileAccessError> {
         self.parent.open_directory(self.name())
     }
@@ -100,7 +101,7 @@ impl ResolvedPath {
     /// Returns the type; `None` if the file does not exist.
     ///
     /// # Errors
-    /// If it belongs to a process, or if the system reports an error.
+    /// Returns an error if the file belongs to a process, or if the system reports an error.
     pub fn kind(&self) -> Result<Option<FileType>, FileAccessError> {
         self.parent.kind(self.name())
     }
@@ -110,7 +111,8 @@ impl ResolvedPath {
 /// links that were followed, directories that `..` left, and the path at which resolution ended.
 ///
 /// # Errors
-/// If the path leads out of its directory, or a component before the last one is not a directory.
+/// Returns an error if the path leads out of its directory, or a component before the last one is
+/// not a directory.
 pub fn resolve(
     base: &Directory,
     path: &OsStr,
@@ -192,12 +194,12 @@ pub(crate) fn names_of(path: &Path) -> Vec<OsString> {
 /// The progress of a resolution.
 struct PathWalker<'a> {
     base: &'a Directory,
-    /// The current directory. The path in it is not used; `names` replaces it.
+    /// The current directory. Its path is not used; `names` contains the path instead.
     directory: Directory,
     /// The components below the base.
     names: Vec<OsString>,
     rule: LinkRule<'a>,
-    /// The symbolic link that was followed in a directory that is writable for a plugin, and that
+    /// The symbolic link that was followed in a directory that a plugin may write, and that
     /// directory. The rest of the path must not leave the directory.
     confined: Option<(PathBuf, PathBuf)>,
     passed: &'a mut Vec<PathBuf>,
@@ -242,7 +244,7 @@ impl PathWalker<'_> {
     /// Returns the target if the name is a symbolic link.
     fn link(&mut self, name: &OsStr) -> Result<Option<OsString>, FileAccessError> {
         let Some(target) = self.directory.link_target(name)? else { return Ok(None) };
-        // Symbolic links in procfs do not necessarily lead to the target that they report.
+        // Symbolic links in procfs do not necessarily resolve to the target that they report.
         self.directory.metadata(name)?;
         self.links += 1;
         if self.links > MAX_LINKS {

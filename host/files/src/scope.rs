@@ -30,10 +30,11 @@ enum Reach {
 
 impl FileScope {
     /// Returns the scope of one directory and everything below it. A path is relative to the
-    /// directory, or absolute and below it. Neither `..` nor a symbolic link leads out of it.
+    /// directory, or absolute and below it. Neither `..` nor a symbolic link may leave the
+    /// directory.
     ///
     /// # Errors
-    /// If the directory cannot be opened.
+    /// Returns an error if the directory cannot be opened.
     pub fn confined(directory: &Path) -> io::Result<Self> {
         let named = std::path::absolute(directory)?;
         // The operator selected this directory, so the path to it may contain symbolic links.
@@ -42,12 +43,12 @@ impl FileScope {
         Ok(Self { start, reach: Reach::Beneath(named) })
     }
 
-    /// Returns the scope of all files, except that a symbolic link in a directory that is writable
-    /// for a plugin is not followed out of that directory. Relative paths start at the process's
-    /// current directory.
+    /// Returns the scope of all files, except that a symbolic link in a directory that a plugin may
+    /// write is not followed out of that directory. Relative paths start at the process's current
+    /// directory.
     ///
     /// # Errors
-    /// If the root directory cannot be opened.
+    /// Returns an error if the root directory cannot be opened.
     pub fn anywhere(writable_directories: Arc<WritableDirectories>) -> io::Result<Self> {
         Ok(Self { start: Directory::root()?, reach: Reach::Anywhere(writable_directories) })
     }
@@ -67,7 +68,8 @@ impl FileScope {
     /// whether they exist.
     ///
     /// # Errors
-    /// If the path leads out of the scope, or a component before the last one is not a directory.
+    /// Returns an error if the path leads out of the scope, or a component before the last one is
+    /// not a directory.
     pub fn resolve(&self, path: &Path, last: LastLink) -> Result<ResolvedPath, FileAccessError> {
         self.resolve_recording(path, last, &mut Vec::new())
     }
@@ -76,7 +78,7 @@ impl FileScope {
     /// result reveals, even if the result is an error.
     ///
     /// # Errors
-    /// The same as for [`FileScope::resolve`].
+    /// Returns the same errors as [`FileScope::resolve`].
     pub fn resolve_recording(
         &self,
         path: &Path,
@@ -118,7 +120,8 @@ impl FileScope {
     /// Opens a regular file for reading. This never blocks.
     ///
     /// # Errors
-    /// If the path leads out of the scope, or does not name a regular file that can be read.
+    /// Returns an error if the path leads out of the scope, or does not refer to a regular file
+    /// that can be read.
     pub fn open(&self, path: &Path) -> Result<OpenedFile, FileAccessError> {
         let opened = self.resolve(path, LastLink::Follow)?.open_file(FileOpening::READ)?;
         if opened.is_directory() {
@@ -130,7 +133,7 @@ impl FileScope {
     /// Reads a regular file of at most `max_size` bytes.
     ///
     /// # Errors
-    /// The same as for [`FileScope::open`], and if the file is larger.
+    /// Returns the same errors as [`FileScope::open`], and an error if the file is larger.
     pub fn read(&self, path: &Path, max_size: u64) -> Result<Vec<u8>, FileAccessError> {
         self.open(path)?.read(max_size)
     }
@@ -138,7 +141,8 @@ impl FileScope {
     /// Opens a directory.
     ///
     /// # Errors
-    /// If the path leads out of the scope, or does not name a directory that can be opened.
+    /// Returns an error if the path leads out of the scope, or does not refer to a directory that
+    /// can be opened.
     pub fn open_directory(&self, path: &Path) -> Result<Directory, FileAccessError> {
         self.resolve(path, LastLink::Follow)?.open_directory()
     }
@@ -146,7 +150,7 @@ impl FileScope {
     /// Starts listing a directory.
     ///
     /// # Errors
-    /// The same as for [`FileScope::open_directory`].
+    /// Returns the same errors as [`FileScope::open_directory`].
     pub fn list(&self, path: &Path) -> Result<Listing, FileAccessError> {
         self.open_directory(path)?.list()
     }

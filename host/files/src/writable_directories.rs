@@ -1,4 +1,4 @@
-//! The directories that are writable for plugins, and the resolution of paths in them.
+//! The directories that plugins may write, and the resolution of paths in them.
 //!
 //! A plugin can create a symbolic link in such a directory, or move one into it. Therefore, granted
 //! paths must not pass through symbolic links in these directories, and the host does not follow
@@ -14,8 +14,8 @@ use crate::directory::Directory;
 use crate::error::FileAccessError;
 use crate::resolution::{LastLink, LinkRule, ResolvedPath, names_of, resolve};
 
-/// The directories that are writable for plugins. Each is contained under the name that a policy
-/// uses for it, and under its path without symbolic links.
+/// The directories that plugins may write. The set contains each directory under the name that a
+/// policy uses for it, and under its path without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WritableDirectories {
     /// Sorted, absolute, normalized paths.
@@ -64,8 +64,8 @@ impl WritableDirectories {
     ///
     /// Symbolic links in writable directories are not resolved, since a path through such a link is
     /// not granted. Whether a path contains such a link depends on the other directories, so all
-    /// paths are resolved repeatedly until no path is added, at most as many times as there are
-    /// paths.
+    /// paths are resolved repeatedly until no path is added. The number of repetitions is at most
+    /// the number of paths.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut named: Vec<PathBuf> = paths.into_iter().collect();
         named.sort();
@@ -103,8 +103,8 @@ impl WritableDirectories {
     /// Resolves an absolute path that a policy grants. Its last components need not exist.
     ///
     /// # Errors
-    /// If the path passes through a symbolic link in one of the directories or through something
-    /// that is not a directory, or if the system reports an error.
+    /// Returns an error if the path passes through a symbolic link in one of the directories or
+    /// through a file that is not a directory, or if the system reports an error.
     pub fn resolve(&self, path: &Path) -> Result<GrantedPath, GrantedPathError> {
         let (found, missing) = self.innermost(path, false)?;
         let existing = found.open_directory().map_err(GrantedPathError::Access)?;
@@ -115,8 +115,8 @@ impl WritableDirectories {
     /// exist.
     ///
     /// # Errors
-    /// If the path passes through a symbolic link in one of the directories, or if the system
-    /// reports an error.
+    /// Returns an error if the path passes through a symbolic link in one of the directories, or if
+    /// the system reports an error.
     pub fn real_path(&self, path: &Path) -> Result<PathBuf, GrantedPathError> {
         let (found, missing) = self.innermost(path, true)?;
         let mut path = found.path();

@@ -1,10 +1,10 @@
 //! Limits the size of the values that evaluations produce.
 //!
 //! A short expression can describe more values than fit in memory. Therefore, each evaluation
-//! counts the bytes that it produces, and compares the size of each value with a limit; the size
-//! counts a shared part once per occurrence. A [`Budget`] belongs to a run and also counts the
-//! bytes of all evaluations together; a [`Scope`](crate::Scope) provides it. Counting costs one
-//! addition for each collection and each function call.
+//! counts the bytes that it produces, and compares the size of each value with a limit; a shared
+//! part is counted once per occurrence. A [`Budget`] belongs to a run and also counts the bytes of
+//! all evaluations together; a [`Scope`](crate::Scope) provides it. Counting costs one addition for
+//! each collection and each function call.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,12 +24,12 @@ const INSTANCE: u64 = 1_024;
 /// The maximum sizes of values, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvaluationLimits {
-    /// The bytes that one evaluation may produce. Also the maximum size of a value with all its
-    /// parts; a shared part counts once per occurrence.
+    /// The maximum number of bytes that one evaluation may produce. Also the maximum size of a
+    /// value with all its parts; a shared part is counted once per occurrence.
     pub expression: u64,
-    /// The bytes that all evaluations of a run may produce.
+    /// The maximum number of bytes that all evaluations of a run may produce.
     pub total: u64,
-    /// The source of these limits and how to change them, for use in messages.
+    /// The source of these limits, and advice for changing them, for messages.
     pub origin: Box<str>,
 }
 
@@ -39,7 +39,7 @@ impl Default for EvaluationLimits {
     }
 }
 
-/// The bytes that the evaluations of a run may still produce.
+/// The number of bytes that the evaluations of a run may still produce.
 #[derive(Debug, Default)]
 pub struct Budget {
     limits: EvaluationLimits,
@@ -66,7 +66,7 @@ impl Budget {
     /// Counts a value that is encoded in full, for example into a plan.
     ///
     /// # Errors
-    /// If the sum of all counted bytes exceeds the limit.
+    /// Returns an error if the sum of all counted bytes exceeds the limit.
     pub fn spend_value(&self, value: &Value, place: &Span) -> Result<(), Diagnostic> {
         self.spend(value.expanded_size(), place)
     }
@@ -74,7 +74,7 @@ impl Budget {
     /// Counts instances of a resource or a module.
     ///
     /// # Errors
-    /// If the sum of all counted bytes exceeds the limit.
+    /// Returns an error if the sum of all counted bytes exceeds the limit.
     pub fn spend_instances(&self, number: u64, place: &Span) -> Result<(), Diagnostic> {
         self.spend(number.saturating_mul(INSTANCE), place)
     }
@@ -96,7 +96,7 @@ impl Budget {
     }
 
     /// Returns the limit that an evaluation exceeds if it has produced this many bytes; `None` if
-    /// it exceeds none.
+    /// no limit is exceeded.
     pub(crate) fn exceeded(&self, bytes: u64) -> Option<Exceeded> {
         if self.stopped.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             Some(Exceeded::Stopped)
@@ -128,8 +128,8 @@ impl Budget {
                 Size(*expression)
             ),
             Exceeded::Value => format!(
-                "The value of this expression takes more than {}, the limit of one expression, when its \
-                 parts are written out.",
+                "The value of this expression takes more than {}, the limit of one expression, if shared \
+                 parts count for each occurrence.",
                 Size(*expression)
             ),
             Exceeded::Total => format!(
@@ -158,7 +158,7 @@ pub(crate) enum Exceeded {
     Stopped,
 }
 
-/// A number of bytes, displayed for people.
+/// A byte count, formatted in human-readable units.
 struct Size(u64);
 
 impl fmt::Display for Size {
@@ -171,7 +171,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// The bytes that a function's result may occupy.
+/// The maximum number of bytes of a function's result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance(pub(crate) u64);
 

@@ -87,8 +87,8 @@ pub(crate) fn name(
     Name { traversal, reference, subject_end, steps, consumed }
 }
 
-/// Returns a reserved word with its steps as names. Reserved words, such as `null`, have a value;
-/// where an expression refers to an object of the configuration, they are names like any others.
+/// Returns a reserved word with its steps as names. A reserved word, such as `null`, has a value;
+/// but in a reference to an object of the configuration, it is an ordinary name.
 pub(crate) fn reserved_word(node: &Node, file: &Arc<SourceFile>) -> Option<Traversal> {
     let (root, steps) = match &node.kind {
         Kind::Traverse { source, steps } => (&**source, steps.as_slice()),

@@ -46,7 +46,7 @@ impl TypeConstraint {
     ///
     /// # Errors
     ///
-    /// If the expression is not a type.
+    /// Returns an error if the expression is not a type.
     pub fn parse(expression: &Expression) -> Result<Self, Diagnostics> {
         let legacy = match expression.as_keyword() {
             Some(keyword) => legacy_collection(keyword),
@@ -62,8 +62,7 @@ impl TypeConstraint {
     ///
     /// # Errors
     ///
-    /// A description of the problem that can be used in a sentence, if the value cannot be
-    /// converted.
+    /// Returns a description of the problem, as part of a sentence, if the value cannot be converted.
     pub fn apply(&self, value: &Value) -> Result<Value, String> {
         let completed = match &self.defaults {
             Some(defaults) => defaults.apply(value),

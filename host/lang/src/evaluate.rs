@@ -45,10 +45,10 @@ pub(crate) struct Evaluation<'a> {
     /// The current values of the variables of `for` expressions and splats.
     slots: Vec<Value>,
     meter: Meter<'a>,
-    /// True if errors may be discarded, for example for each element of a large collection. Parts
-    /// of messages that are expensive to compute are then omitted.
+    /// True if errors may be discarded, for example for each element of a large collection. In this
+    /// case, messages are created without the parts that are expensive to compute.
     tentative: bool,
-    /// True while the type of an expression is determined that could not be evaluated.
+    /// True while the type of an expression that could not be evaluated is being determined.
     is_partial: bool,
 }
 
@@ -146,7 +146,7 @@ impl Evaluation<'_> {
     }
 
     /// Reports a sensitive string that is part of a larger one or derived from one: a plugin that
-    /// receives the larger string may print only this part.
+    /// receives the larger string may print only the part.
     fn record_secret(&self, value: &Value) {
         if !value.marks().is_empty() && value.as_str().is_some() {
             self.scope.record_secret(value);

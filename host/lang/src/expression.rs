@@ -128,7 +128,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// All errors, each with its span.
+    /// Returns all errors, each with its span.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Value, Diagnostics> {
         let compiled = self.compiled();
         if let Some(Some(value)) = compiled.constant.get() {
@@ -146,7 +146,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// All errors, each with its span.
+    /// Returns all errors, each with its span.
     pub fn evaluate_constant(&self) -> Result<Value, Diagnostics> {
         if let Some((value, file)) = self.json() {
             return json::constant(value, file);
@@ -286,8 +286,8 @@ impl Expression {
         }
     }
 
-    /// Returns true if the expression is a quoted string in native syntax. Where a name is
-    /// expected, this is the legacy form; in JSON, strings are the only form.
+    /// Returns true if the expression is a quoted string in native syntax. In a position that
+    /// requires a name, this is the legacy form; in JSON, it is the only form.
     pub fn is_native_quoted(&self) -> bool {
         self.json().is_none() && matches!(self.node().kind, Kind::Quoted(_) | Kind::Template(_))
     }
@@ -297,7 +297,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// Syntax errors in the string.
+    /// Returns the syntax errors in the string.
     pub fn unquoted(&self) -> Result<Self, Diagnostics> {
         match self.json() {
             Some((value, file)) => json::embedded(value, file).unwrap_or_else(|| Ok(self.clone())),
@@ -315,8 +315,8 @@ impl Expression {
             Kind::Constant(_) | Kind::Traverse { .. } => compile::reserved_word(self.node(), self.file()),
             Kind::Quoted(value) => {
                 let text = value.as_str()?;
-                // Without escapes the text starts right after the quote, so its spans are those
-                // of the file.
+                // Without escapes, the text starts right after the quote, so its spans match those
+                // in the file.
                 let start = self.span().start + 1;
                 if self.file().text().get(start..start + text.len()) != Some(text) {
                     return None;

@@ -1,7 +1,7 @@
-//! The canonical format of configuration files. It is byte for byte the same as that of `terraform
-//! fmt`.
+//! The canonical format of configuration files. It is byte for byte the same as the format of
+//! `terraform fmt`.
 //!
-//! The formatter works on tokens, so that comments and everything else that has no meaning for
+//! The formatter works on tokens, so that comments and all other text without a meaning for
 //! evaluation are preserved:
 //!
 //! 1. `rewrite` converts the tokens of a file to pieces of output text, and changes text that has a
@@ -11,12 +11,13 @@
 //! 3. `layout` splits the pieces into lines, indents the lines by their open brackets, and
 //!    aligns the equals signs and comments of neighboring lines.
 //!
-//! Line breaks are never added, and only those at the ends of an unwrapped interpolation are
-//! removed; literal text is not changed.
+//! Line breaks are never added, and are removed only at the ends of an unwrapped interpolation;
+//! literal text is not changed.
 //!
 //! Peculiarities of `terraform fmt` are reproduced, because Terraform and Wardian must accept each
 //! other's formatted files: comments between a block's kind and its last label are dropped; a
-//! second pass may change more; a file whose last line contains only spaces keeps them.
+//! second pass may change more; if the last line of a file contains only spaces, the spaces are
+//! preserved.
 //!
 //! There is one exception: this formatter never damages a file. `terraform fmt` can drop some of
 //! the code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), join a number with
@@ -53,7 +54,7 @@ const MAX_RESULT_LENGTH: usize = 1 << 28;
 ///
 /// # Errors
 ///
-/// The file contains syntax errors, or the result is disproportionately large.
+/// Returns an error if the file contains syntax errors, or if the result is disproportionately large.
 pub fn format_text(file: &Arc<SourceFile>) -> Result<String, Diagnostics> {
     parse_body(file).1.into_result(())?;
     let text = file.text();

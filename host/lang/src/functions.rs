@@ -1,8 +1,8 @@
 //! The built-in functions.
 //!
-//! A function declares its parameters as data: the type, and which of null, unknown, dynamically
-//! typed and marked arguments it handles itself. The code that calls the function handles all other
-//! arguments, so most functions receive only known values of the right type without marks.
+//! A function declares, for each parameter, the type and whether the function itself handles null,
+//! unknown, dynamically typed and marked arguments. The code that calls the function handles all
+//! other arguments, so most functions receive only known values of the right type without marks.
 
 #![allow(clippy::unnecessary_wraps, reason = "all functions have the signature of the table")]
 
@@ -104,7 +104,7 @@ pub(crate) enum ResultType {
 pub(crate) enum Body {
     /// Depends only on the arguments.
     Pure(fn(&[Value]) -> Outcome),
-    /// Depends only on the arguments, and may be much larger than they are.
+    /// Depends only on the arguments, and may return a result that is much larger than the arguments.
     Expanding(fn(&[Value], Allowance) -> Outcome),
     /// Uses files, time or randomness from the scope.
     Scoped(fn(&[Value], &dyn Scope) -> Outcome),
@@ -167,7 +167,7 @@ pub(crate) enum Failure {
     Call(String),
     /// The result would exceed the limits of evaluations.
     TooLarge,
-    /// Problems that have other source spans, for example in a template file.
+    /// Problems with their own source spans, for example in a template file.
     Elsewhere(Diagnostics),
 }
 
@@ -286,7 +286,7 @@ impl Function {
         self
     }
 
-    /// Returns the failure with the classification that Terraform uses.
+    /// Returns the failure, assigned to an argument or to the call as in Terraform.
     pub(crate) fn classify(&self, failure: Failure) -> Failure {
         if FAIL_AS_CALLS.contains(&self.name) { failure.into_call() } else { failure }
     }
@@ -391,7 +391,7 @@ fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(UNKNOWN_IN_NAMESPACE, detail).at(span)
 }
 
-/// Maximum length of a string that a function builds from shorter ones.
+/// Maximum length of a string that a function builds from shorter strings.
 const MAX_STRING_LENGTH: usize = 256 * 1024 * 1024;
 
 /// Checks the length of a string before a function builds it.

@@ -1,7 +1,7 @@
 //! The compiled form of an expression.
 //!
 //! Names are resolved during compilation: variables of `for` expressions become slots, and every
-//! other name becomes a [`Reference`] or the diagnostic that rejects the name. Positions are byte
+//! other name becomes a [`Reference`] or a diagnostic that rejects the name. Positions are byte
 //! offsets in the file of the [`crate::Expression`].
 
 use std::sync::Arc;
@@ -66,10 +66,10 @@ pub(crate) enum Kind {
     Call(Box<Call>),
     For(Box<For>),
     Template(Vec<Part>),
-    /// A template that is a single interpolation: its value keeps its type.
+    /// A template that is a single interpolation: the value's type is preserved.
     Interpolation(Arc<Node>),
-    /// An expression in another notation within the file's text. The surrounding variables are not
-    /// in its scope.
+    /// An expression that is embedded in the file's text in another notation. The surrounding
+    /// variables are not in its scope.
     Embedded(Expression),
     /// Code that could not be parsed. Evaluating it returns the errors.
     Broken(Diagnostics),
@@ -94,7 +94,7 @@ impl Name {
     ///
     /// # Errors
     ///
-    /// If the names are not a valid reference.
+    /// Returns an error if the names are not a valid reference.
     pub(crate) fn reference(&self) -> Result<&Reference, Diagnostic> {
         self.reference.as_ref().ok_or_else(|| malformed(&self.traversal))
     }
@@ -159,7 +159,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Returns the position from the name to the parenthesis.
+    /// Returns the range from the name to the opening parenthesis.
     pub(crate) fn opening(&self) -> (usize, usize) {
         (self.name_span.0, self.name_span.1 + 1)
     }

@@ -111,7 +111,7 @@ impl Reference {
     }
 }
 
-/// A sequence of names and constant indexes that is not interpreted, for example in `depends_on`,
+/// An uninterpreted sequence of names and constant indexes, for example in `depends_on`,
 /// `ignore_changes`, `provider` and `moved`.
 #[derive(Clone, Debug)]
 pub struct Traversal {
@@ -148,7 +148,7 @@ impl Traversal {
     ///
     /// # Errors
     ///
-    /// The names are not a valid reference, for example `var` or `path.nothing`.
+    /// Returns an error if the names are not a valid reference, for example `var` or `path.nothing`.
     pub fn reference(&self) -> Result<Reference, Diagnostic> {
         let (subject, consumed) = resolve_names(self).ok_or_else(|| malformed(self))?;
         Ok(Reference {

@@ -29,7 +29,8 @@ pub trait Scope {
     ///
     /// # Errors
     ///
-    /// If the name is not declared or not allowed here. The diagnostics should have the source span
+    /// Returns an error if the name is not declared or not allowed here. The diagnostics should
+    /// have the source span
     /// `span`.
     fn resolve(
         &self,
@@ -38,7 +39,7 @@ pub trait Scope {
         span: &Span,
     ) -> Result<Resolved, Diagnostics>;
 
-    /// Returns the outer scope, which is queried for everything that this scope does not define.
+    /// Returns the outer scope, which is queried for all names that this scope does not define.
     fn outer(&self) -> Option<&dyn Scope> {
         None
     }
@@ -53,7 +54,7 @@ pub trait Scope {
     ///
     /// # Errors
     ///
-    /// If the function does not exist or fails.
+    /// Returns an error if the function does not exist or fails.
     fn call_provider_function(&self, call: &ProviderCall<'_>) -> Result<Value, Diagnostics> {
         if let Some(outer) = self.outer() {
             return outer.call_provider_function(call);
@@ -70,7 +71,7 @@ pub trait Scope {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
         match self.outer() {
             Some(outer) => outer.read_file(path),
@@ -82,7 +83,7 @@ pub trait Scope {
     ///
     /// # Errors
     ///
-    /// If the path is another kind of file, or if this cannot be determined.
+    /// Returns an error if the path is another kind of file, or if this cannot be determined.
     fn file_exists(&self, path: &str) -> Result<bool, String> {
         match self.outer() {
             Some(outer) => outer.file_exists(path),
@@ -95,7 +96,7 @@ pub trait Scope {
     ///
     /// # Errors
     ///
-    /// If the directory cannot be read.
+    /// Returns an error if the directory cannot be read.
     fn list_files(&self, directory: &str) -> Result<Option<Vec<String>>, String> {
         match self.outer() {
             Some(outer) => outer.list_files(directory),

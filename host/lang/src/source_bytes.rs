@@ -15,7 +15,7 @@ use crate::syntax::scan::{Start, TokenKind, scan};
 /// meaning.
 const FIRST_STAND_IN: u32 = 0x0010_FE80;
 
-/// A file as it was read, with valid text even if some of its comments are not valid UTF-8.
+/// A file's bytes, with valid text even if some comments are not valid UTF-8.
 #[derive(Clone, Debug)]
 pub struct SourceBytes {
     file: Arc<SourceFile>,
@@ -27,7 +27,7 @@ impl SourceBytes {
     /// UTF-8 is replaced by a placeholder.
     ///
     /// # Errors
-    /// If such a byte occurs outside of comments.
+    /// Returns an error if such a byte occurs outside of comments.
     pub fn new(name: &str, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
         let bytes = match String::from_utf8(bytes) {
             Ok(text) => return Ok(Self { file: SourceFile::new(name, text), has_stand_ins: false }),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_formatted_unchanged() {
+    fn private_use_characters_are_preserved() {
         let text = "a = \"\u{10fe80}\u{10feff}\" # \u{10fe99}\n";
         let read = SourceBytes::new("x.tf", text.as_bytes().to_vec()).unwrap();
         assert_eq!(read.bytes_of(read.file().text()), text.as_bytes());

@@ -19,8 +19,8 @@ pub(crate) use parse::{expression, template};
 /// The content of a file or of a block's braces.
 ///
 /// JSON does not distinguish attributes from blocks. The caller that reads a body first declares
-/// what it expects, with [`Body::interpreted`] or [`Body::with_attributes_only`]; before that, the
-/// properties are neither attributes nor blocks.
+/// the attributes and blocks that it expects, with [`Body::interpreted`] or
+/// [`Body::with_attributes_only`]; before that, the properties are neither attributes nor blocks.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// `name = expression`, in source order; names are unique.
@@ -31,7 +31,7 @@ pub struct Body {
     pub span: Span,
     /// Properties that no caller has requested yet.
     json: Vec<json::Pending>,
-    /// Overrides that cannot be merged until callers declare what they expect.
+    /// Overrides that cannot be merged until callers declare the attributes and blocks that they expect.
     overrides: Vec<Self>,
     /// The span for errors about missing items, if it is not the opening brace.
     end: Option<Span>,
@@ -130,7 +130,7 @@ pub fn parse_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
 ///
 /// # Errors
 ///
-/// Syntax errors.
+/// Returns the syntax errors.
 pub fn parse_expression(file: &Arc<SourceFile>) -> Result<Expression, Diagnostics> {
     compile::expression_at(&file.span())
 }
@@ -140,7 +140,7 @@ pub fn parse_expression(file: &Arc<SourceFile>) -> Result<Expression, Diagnostic
 ///
 /// # Errors
 ///
-/// Syntax errors.
+/// Returns the syntax errors.
 pub fn parse_template(file: &Arc<SourceFile>) -> Result<Expression, Diagnostics> {
     compile::template_in(file, 0, file.text().len(), Names::Plain)
 }

@@ -1,5 +1,5 @@
-//! Checks that the memory and time of a function call are proportional to the length of its text,
-//! because calls with huge results are rejected.
+//! Checks that the memory and time of a function call are proportional to the length of the call's
+//! text, because calls with huge results are rejected.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -108,7 +108,7 @@ fn large_results_are_rejected_at_their_expression() {
 }
 
 #[test]
-fn shared_parts_count_for_each_occurrence() {
+fn shared_values_count_for_each_occurrence() {
     let mut run = Run::new(4 * MIB, 1_000 * MIB);
     run.locals.insert("local.a0".to_owned(), Value::string("x"));
     let mut at = 0;
@@ -125,7 +125,7 @@ fn shared_parts_count_for_each_occurrence() {
     assert!(at > 10, "{at}");
     let problem = error.iter().next().unwrap();
     assert_eq!(problem.summary, "Evaluation limit exceeded");
-    assert!(problem.detail.contains("when its parts are written out"), "{}", problem.detail);
+    assert!(problem.detail.contains("if shared parts count for each occurrence"), "{}", problem.detail);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Functions whose results cannot be compared with those of Terraform's console.
+//! Functions whose results cannot be compared with the output of Terraform's console.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -123,7 +123,7 @@ fn strip_markers_stop_at_line_end() {
 }
 
 #[test]
-fn templates_must_be_references() {
+fn templatestring_requires_a_reference() {
     assert_eq!(text("templatestring(local.template, { a = 1 })"), "x1");
     assert_eq!(text("templatestring(local.templates[0], { a = 1 })"), "1!");
     assert_eq!(text("[for t in local.templates : templatestring(t, { a = 1 })][0]"), "1!");

@@ -18,7 +18,7 @@ fn time(text: &str) -> Duration {
     start.elapsed()
 }
 
-/// Pieces whose repetition could cause a parser to backtrack repeatedly.
+/// Strings whose repetition could cause a parser to backtrack repeatedly.
 const PIECES: &[&str] = &[
     "(",
     "[",
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn parses_mutated_text(
+    fn mutated_text_is_parsed_without_panic(
         changes in prop::collection::vec(
             (
                 any::<prop::sample::Index>(),

@@ -179,7 +179,7 @@ fn known_prefix_ends_before_combining_characters() {
     }
 }
 
-/// The expected results are those of `terraform console -plan`.
+/// The expected results are the output of `terraform console -plan`.
 #[test]
 fn evaluates_conditionals_with_unknown_values() {
     for (text, expected) in [
@@ -286,7 +286,7 @@ fn references_are_found_without_evaluation() {
 }
 
 #[test]
-fn templates_render_with_their_own_names() {
+fn templates_are_rendered_with_their_own_variables() {
     assert_eq!(shown("templatefile(\"hello.tpl\", { name = \"you\", xs = [1, 2] })"), "\"Hello you, 1, 2!\"");
     let missing = shown("templatefile(\"bad.tpl\", {})");
     assert!(missing.contains("bad.tpl:1,3-10") && missing.contains("nothing"), "{missing}");
@@ -298,7 +298,7 @@ fn templates_render_with_their_own_names() {
 }
 
 #[test]
-fn static_analysis_reads_source_form() {
+fn static_analysis_uses_source_syntax() {
     assert_eq!(parse("all").as_keyword(), Some("all"));
     assert_eq!(parse("a.b").as_keyword(), None);
     let traversal = parse("module.a[\"x\"].b.c[0]").as_traversal().unwrap();
@@ -418,7 +418,7 @@ fn for_over_100_000_elements_is_linear() {
 
 /// Terraform behaves in this way since version 1.12; version 1.11 reports every error.
 #[test]
-fn deciding_operand_suppresses_errors_of_other_operand() {
+fn operand_that_determines_the_result_suppresses_errors_in_the_other() {
     for (text, expected) in [
         ("false && {}.x", Some("false")),
         ("true || {}.x", Some("true")),

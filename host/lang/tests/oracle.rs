@@ -53,7 +53,7 @@ fn evaluated(expression: &str) -> Result<Value, String> {
         .map_err(|problems| problems.to_string())
 }
 
-/// Returns the difference between Wardian's result and the recorded one, if any.
+/// Returns the difference between Wardian's result and the recorded result, if any.
 fn difference(row: &Row) -> Option<String> {
     let Row { expression, json, ty } = row;
     let encoded = evaluated(&format!("jsonencode({expression})"));
@@ -122,7 +122,7 @@ fn headlines(expression: &str) -> Vec<String> {
 }
 
 #[test]
-fn headlines_match_terraform_console() {
+fn error_summaries_match_terraform_console() {
     if std::env::var_os("WARDIAN_RECORD").is_some() {
         record_headlines();
     }

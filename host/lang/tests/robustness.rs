@@ -34,7 +34,7 @@ fn exercise(text: &str) {
     }
 }
 
-/// Generates text from typical pieces. Such text passes more checks than random text.
+/// Generates text from typical fragments. Such text passes more checks than random text.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "a",

@@ -178,7 +178,7 @@ fn reports_excessive_nesting_once() {
 }
 
 #[test]
-fn long_expressions_are_not_deep() {
+fn long_expressions_do_not_exceed_the_nesting_limit() {
     let length = 100_000;
     for (text, expected) in [
         (format!("1{}", " + 1".repeat(length)), Some("100001")),

@@ -145,7 +145,7 @@ fn columns(row: &str) -> (&str, &str) {
     row.split_once('\t').unwrap_or((row, ""))
 }
 
-/// Returns the difference between Wardian's result and the recorded one, if any.
+/// Returns the difference between Wardian's result and the recorded result, if any.
 fn difference(expression: &str, expected: &str) -> Option<String> {
     let found = answer(expression);
     let same = match &found {

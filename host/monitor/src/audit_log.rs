@@ -43,7 +43,7 @@ impl AuditLog {
     /// Opens an audit log file for appending. A new file can be read only by its owner.
     ///
     /// # Errors
-    /// If the file cannot be opened for writing.
+    /// Returns an error if the file cannot be opened for writing.
     pub fn open(path: &Path) -> Result<Self, AuditError> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -88,7 +88,7 @@ impl AuditLog {
     /// Writes a line.
     ///
     /// # Errors
-    /// If this line or an earlier one could not be written.
+    /// Returns an error if this line or an earlier line could not be written.
     pub(crate) fn append(&self, record: &Record) -> Result<(), AuditError> {
         self.lock().append(record)
     }

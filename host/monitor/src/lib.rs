@@ -4,8 +4,8 @@
 //! program) describes it as a [`wardian_access::AccessRequest`] and passes it to the plugin's
 //! [`Monitor`]. The code receives either a [`Use`], which is required for the access and writes the
 //! record when it is dropped, or a [`Denied`](wardian_access::Denied), whose record has already
-//! been written. So the capabilities do not make their own decisions, and every access is recorded
-//! in the [`AuditLog`].
+//! been written. Therefore, the code of a capability makes no decisions of its own, and every
+//! access is recorded in the [`AuditLog`].
 //!
 //! A [`PluginCall`](wardian_plugin::PluginCall) identifies the plugin, the function and the
 //! resource.

@@ -59,8 +59,8 @@ impl Monitor {
             .is_ok_and(|name| self.inner.policy.decide(&AccessRequest::Environment(name)).is_allowed())
     }
 
-    /// Whether accesses are written to an audit log. If not, a caller can omit the description of
-    /// an access in code that must be fast.
+    /// Whether accesses are written to an audit log. If not, performance-critical callers can omit
+    /// the description of an access.
     pub fn is_recording(&self) -> bool {
         self.inner.log.is_enabled()
     }
@@ -68,7 +68,7 @@ impl Monitor {
     /// Begins an access if policy allows it.
     ///
     /// # Errors
-    /// If policy does not grant it, or it cannot be recorded.
+    /// Returns an error if policy does not grant it, or it cannot be recorded.
     pub fn begin(&self, call: &PluginCall, request: AccessRequest) -> Result<Use, Denied> {
         let decision = self.inner.policy.decide(&request);
         self.settle(call, request, None, decision)
@@ -77,7 +77,7 @@ impl Monitor {
     /// Begins an access to a known address; see [`Monitor::begin`].
     ///
     /// # Errors
-    /// If policy does not grant it, or it cannot be recorded.
+    /// Returns an error if policy does not grant it, or it cannot be recorded.
     pub fn begin_at(
         &self,
         call: &PluginCall,
@@ -91,7 +91,7 @@ impl Monitor {
     /// Checks an access that has already begun, for an address to which its host name resolves.
     ///
     /// # Errors
-    /// If policy does not grant it. The denial is recorded.
+    /// Returns an error if policy does not grant it. The denial is recorded.
     pub fn check_at(
         &self,
         call: &PluginCall,
@@ -216,7 +216,7 @@ impl Monitor {
     }
 }
 
-/// Compares the identity, not the content.
+/// Compares monitors by identity, not by content.
 impl PartialEq for Monitor {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)

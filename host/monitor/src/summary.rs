@@ -88,7 +88,7 @@ impl Summary {
     /// Reads an audit log.
     ///
     /// # Errors
-    /// If it cannot be read. Lines that are not records are listed in `unreadable`.
+    /// Returns an error if the log cannot be read. Lines that are not records are listed in `unreadable`.
     pub fn read(mut log: impl BufRead) -> io::Result<Self> {
         let mut summary = Self::default();
         let mut line = Vec::new();

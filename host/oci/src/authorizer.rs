@@ -1,17 +1,18 @@
-//! Authenticates requests: answers the challenges of registries, and caches the answers.
+//! Authenticates requests: responds to registries' challenges, and caches the responses.
 //!
 //! ```text
 //! request ──> 401 + challenge ──┬── Basic ───> user and password
 //!                               └── Bearer ──> token server ──> token (cached until it expires)
 //! ```
 //!
-//! Answers are cached for each registry, repository and set of actions, so a token for one repository
-//! is never sent to another one. After the first challenge of a registry, tokens for its other
-//! repositories are requested without sending a request that the registry would reject.
+//! Responses are cached for each registry, repository and set of actions, so a token for one
+//! repository is never sent to another repository. After a registry's first challenge, tokens for
+//! its other repositories are requested in advance, so that the registry does not have to reject a
+//! request first.
 //!
-//! Invariants: an answer is sent only to the registry whose challenge it answers; a password or an
-//! identity token is sent only to that registry and to the token server that it named, over https
-//! (over plain http only between programs on this machine).
+//! Invariants: a response is sent only to the registry that issued the challenge; a password or an
+//! identity token is sent only to that registry and to the token server in its challenge, over
+//! https (over plain http only between programs on this machine).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,14 +34,14 @@ use crate::reference::{RegistryHost, Repository};
 /// Maximum size of the response of a token server.
 const MAX_TOKEN_RESPONSE_BYTES: u64 = 256 << 10;
 
-/// Lifetime of a token whose response states none.
+/// Default lifetime of a token if the response does not contain one.
 const DEFAULT_LIFETIME: u64 = 60;
 const MAX_LIFETIME: u64 = 24 * 60 * 60;
 
 /// Identifies this program to token servers.
 const CLIENT_ID: &str = "wardian";
 
-/// What a request does in a repository.
+/// The action of a request in a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Actions {
     Pull,
@@ -57,15 +58,15 @@ impl Actions {
     }
 }
 
-/// An answer to a challenge.
+/// A response to a challenge.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) authorization: Option<Authorization>,
-    /// Identifies the answer among those for the same repository and actions.
+    /// Distinguishes this response from other responses for the same repository and actions.
     generation: u64,
     /// Whether a credential of the user was used.
     pub(crate) has_credential: bool,
-    /// Whether it is the configured access token, which another token may replace.
+    /// Whether the response is the configured access token, which another token may replace.
     pub(crate) is_access_token: bool,
 }
 
@@ -132,7 +133,7 @@ impl Authorizer {
         Arc::clone(slots.entry((repository.clone(), actions)).or_default())
     }
 
-    /// Returns what to send with a request before the registry has challenged it.
+    /// Returns the authorization for a request that the registry has not challenged yet.
     pub(crate) async fn current(&self, repository: &Repository, actions: Actions) -> Answer {
         let slot = self.slot(repository, actions);
         let mut slot = slot.lock().await;
@@ -147,7 +148,7 @@ impl Authorizer {
         let Some(challenge) = challenge else { return answer };
         let challenge = match challenge {
             Challenge::Basic => Challenge::Basic,
-            // The known scope is that of another repository.
+            // The known scope is for another repository.
             Challenge::Bearer(bearer) => Challenge::Bearer(BearerChallenge { scope: None, ..bearer }),
         };
         match self.grant(repository, actions, &challenge, &slot).await {
@@ -161,7 +162,7 @@ impl Authorizer {
         }
     }
 
-    /// Answers the challenge of a registry to a request that was sent with `rejected`.
+    /// Responds to a registry's challenge to a request that was sent with the authorization `rejected`.
     pub(crate) async fn answer(
         &self,
         repository: &Repository,
@@ -243,7 +244,7 @@ impl Authorizer {
         };
         let token = self.request_token(repository, actions, bearer, credential).await?;
         let lifetime = token.expires_in.unwrap_or(DEFAULT_LIFETIME).min(MAX_LIFETIME);
-        // A token must not expire on its way to the registry.
+        // A token must not expire before the request arrives at the registry.
         let usable = lifetime - (lifetime / 2).min(10);
         Ok(Granted {
             authorization: Authorization::bearer(token.token.reveal()),
@@ -347,8 +348,8 @@ enum GrantError {
     Oci(OciError),
 }
 
-/// Returns the scopes to request: that of the request, and those that the registry states for
-/// anything other than this repository.
+/// Returns the scopes to request: the request's scope, and the scopes in the challenge that do not
+/// concern this repository.
 fn scopes(repository: &Repository, actions: Actions, stated: Option<&str>) -> Vec<String> {
     /// Maximum number of scopes, since the registry chooses them.
     const MAX_SCOPES: usize = 10;
@@ -385,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scopes_are_those_of_the_request_and_of_other_resources() {
+    fn scopes_include_the_request_and_other_challenged_resources() {
         let repository = Repository::parse("h/a/b").unwrap();
         assert_eq!(scopes(&repository, Actions::Pull, None), ["repository:a/b:pull"]);
         assert_eq!(
@@ -395,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn token_is_in_either_field() {
+    fn token_is_read_from_either_field() {
         let parse = |text: &str| {
             parse_token(text.as_bytes()).map(|token| (token.token.reveal().to_owned(), token.expires_in))
         };

@@ -1,4 +1,4 @@
-//! The `WWW-Authenticate` header of a registry, which states how requests are authenticated.
+//! The `WWW-Authenticate` header of a registry, which specifies how requests are authenticated.
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
@@ -7,7 +7,7 @@ use url::Url;
 /// Maximum length of the header.
 const MAX_HEADER_BYTES: usize = 8 << 10;
 
-/// How a registry wants to be authenticated.
+/// The authentication scheme that a registry requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
     /// With user and password.
@@ -24,7 +24,7 @@ pub(crate) struct BearerChallenge {
     pub(crate) scope: Option<String>,
 }
 
-/// A header that states no usable way of authentication.
+/// A header without a supported authentication scheme.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChallengeError {
@@ -78,7 +78,7 @@ impl Challenge {
 
 type Parameters = Vec<(String, String)>;
 
-/// Splits a header into its challenges. Invalid parts are skipped.
+/// Splits a header into its challenges. Invalid challenges are skipped.
 fn split_challenges(text: &str) -> Vec<(String, Parameters)> {
     let mut challenges: Vec<(String, Parameters)> = Vec::new();
     let mut rest = text;
@@ -108,7 +108,7 @@ fn split_challenges(text: &str) -> Vec<(String, Parameters)> {
     }
 }
 
-/// Takes a token or a quoted string from the start of a text.
+/// Parses the token or quoted string at the start of a text. Returns its value and the rest of the text.
 fn take_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let length = text.find([',', ' ', '\t']).unwrap_or(text.len());

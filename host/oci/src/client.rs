@@ -25,16 +25,16 @@ use crate::reference::{ArtifactReference, ArtifactSelector, Repository};
 pub const MAX_TAGS: usize = 10_000;
 /// Maximum number of pages of a list.
 pub(crate) const MAX_PAGES: usize = 100;
-/// The number of tags that are requested for a page. Registries may return fewer.
+/// The number of tags that are requested per page. Registries may return fewer.
 const TAGS_PER_PAGE: usize = 1_000;
 /// Maximum size of a page of a list.
 const MAX_PAGE_BYTES: u64 = 4 << 20;
-/// Time limit of a request that uploads a part of a blob.
+/// Time limit of a request that uploads a chunk of a blob.
 const MAX_UPLOAD_TIME: Duration = Duration::from_mins(10);
-/// The size up to which responses with errors are read.
+/// Maximum number of bytes that are read of an error response.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
 
-/// The header in which a registry states the digest of a manifest.
+/// The header in which a registry returns the digest of a manifest.
 pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
 
 /// The configuration of an [`OciClient`].
@@ -53,7 +53,7 @@ pub struct OciClient {
 
 struct Inner {
     downloader: Downloader,
-    /// Waits longer for responses, since the time for sending the request counts.
+    /// Increases the response timeout, since it includes the time for sending the request.
     uploader: Downloader,
     plain_http: PlainHttpRegistries,
     authorizer: Authorizer,
@@ -67,7 +67,7 @@ pub struct FetchedManifest {
     pub manifest: Manifest,
 }
 
-/// A blob of a known digest and size.
+/// A blob whose digest and size are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobDescriptor {
     pub digest: Sha256Digest,
@@ -85,7 +85,7 @@ impl OciClient {
     /// Returns the tags of a repository, in the order of the registry.
     ///
     /// # Errors
-    /// If there is no such repository, or its tags cannot be listed.
+    /// Returns an error if there is no such repository, or its tags cannot be listed.
     pub async fn tags(&self, repository: &Repository) -> Result<Vec<String>, OciError> {
         #[derive(Deserialize)]
         struct Page {
@@ -124,7 +124,7 @@ impl OciClient {
     /// Returns a manifest. If the reference has a digest, the manifest has this digest.
     ///
     /// # Errors
-    /// If there is no such manifest, or it is not valid.
+    /// Returns an error if there is no such manifest, or it is not valid.
     pub async fn manifest(&self, reference: &ArtifactReference) -> Result<FetchedManifest, OciError> {
         let action = format!("fetch the manifest of {reference}");
         let repository = &reference.repository;
@@ -158,7 +158,7 @@ impl OciClient {
     /// Returns a small blob.
     ///
     /// # Errors
-    /// If it is larger than `max_bytes`, or cannot be fetched.
+    /// Returns an error if the blob is larger than `max_bytes`, or cannot be fetched.
     pub async fn blob(
         &self,
         repository: &Repository,
@@ -184,10 +184,10 @@ impl OciClient {
         Ok(fetched.body)
     }
 
-    /// Downloads a blob to a file. The label identifies the download in reports of progress.
+    /// Downloads a blob to a file. The label identifies the download in progress reports.
     ///
     /// # Errors
-    /// If the blob cannot be fetched, or is not the expected one.
+    /// Returns an error if the blob cannot be fetched, or is not the expected blob.
     pub async fn download_blob(
         &self,
         repository: &Repository,
@@ -216,9 +216,9 @@ impl OciClient {
         Ok(Box::pin(self.inner.downloader.download(request, target)).await?)
     }
 
-    /// Sends a request to the registry, or to a URL that the registry named. A challenge of the
-    /// registry is answered, and the request is sent again. Only requests to the registry's own
-    /// origin are authorized.
+    /// Sends a request to the registry, or to a URL that the registry returned. If the registry
+    /// responds with a challenge, the request is sent again with a response to the challenge. Only
+    /// requests to the registry's own origin are authorized.
     pub(crate) async fn send(
         &self,
         repository: &Repository,
@@ -319,7 +319,7 @@ impl OciClient {
         let invalid = |reason: &str| invalid_response(action, url, reason.to_owned());
         let next = url.join(target.0).map_err(|_| invalid("the link to the next page is not a URL"))?;
         if !self.is_own_origin(repository, &next) {
-            return Err(invalid("the link to the next page leads to another server"));
+            return Err(invalid("the link to the next page points to another server"));
         }
         Ok(Some(next))
     }
@@ -346,14 +346,15 @@ pub(crate) fn invalid_response(action: &str, url: &Url, reason: String) -> OciEr
     OciError::InvalidResponse { action: action.to_owned(), url: printable_url(url), reason }
 }
 
-/// Returns the media types that are requested. Registries return a manifest only if its type is
-/// among them. Types that cannot be used are listed so that the error can name them.
+/// Returns the media types for the `Accept` header. Registries return a manifest only if its type
+/// is among them. Unsupported types are included so that the error message can contain the type.
 fn accepted_manifests() -> HeaderValue {
     let types = [IMAGE_INDEX, IMAGE_MANIFEST, DOCKER_MANIFEST_LIST, DOCKER_MANIFEST].join(", ");
     HeaderValue::from_str(&types).unwrap_or(HeaderValue::from_static("*/*"))
 }
 
-/// Splits a `Link` header into targets, with whether the link leads to the next page.
+/// Splits a `Link` header into its targets, each with a flag that is true if the link points to the
+/// next page.
 fn split_links(text: &str) -> impl Iterator<Item = (&str, bool)> {
     // A target does not contain `>`, so each link begins at a `<`.
     text.split('<').skip(1).filter_map(|link| {
@@ -372,7 +373,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn next_link_is_found_among_others() {
+    fn next_link_is_found_among_other_links() {
         let next =
             |text| split_links(text).find(|(_, is_next)| *is_next).map(|(target, _)| target.to_owned());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Credentials of registries, and the rules that select one for a repository.
+//! Credentials for registries, and the rules that select a credential for a repository.
 //!
 //! | source | applies to |
 //! |---|---|
@@ -6,9 +6,10 @@
 //! | the helper in `oci_default_credentials` | every registry |
 //! | files in the format of Docker's `config.json`, in order | as their keys state, see [`docker_config`] |
 //!
-//! The source with the longest matching path is used, then one for the registry, then one for every
-//! registry. Between equals, the first in the order of the table is used. A source that is selected
-//! but has no credential means that requests are anonymous: no other source is tried.
+//! The source with the longest matching path is used, then a source for the registry, then a source
+//! for all registries. If several sources are equally specific, the first of them in the order of
+//! the table is used. If the selected source has no credential, requests are anonymous: no other
+//! source is tried.
 //!
 //! Files are read, and helpers run, when a registry requests credentials for the first time. This
 //! module uses only the paths, programs and environment variables that the caller passes.
@@ -29,7 +30,7 @@ use docker_config::{CredentialsConfig, read_config};
 
 pub use helper::HelperPrograms;
 
-/// Text that `Debug` does not show.
+/// Text that is omitted from `Debug` output.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct HiddenText(String);
 
@@ -49,7 +50,7 @@ impl fmt::Debug for HiddenText {
     }
 }
 
-/// A credential of a registry. `Debug` does not show its secrets.
+/// A credential for a registry. `Debug` output does not contain its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryCredential(pub(crate) CredentialKind);
 
@@ -61,7 +62,8 @@ pub(crate) enum CredentialKind {
     },
     /// A token that is exchanged for access tokens.
     Identity(HiddenText),
-    /// A token that is sent as it is, and one to obtain another when it is rejected.
+    /// An access token that is sent unchanged, and a refresh token with which another access token
+    /// is obtained after a rejection.
     Access {
         access: HiddenText,
         refresh: Option<HiddenText>,
@@ -88,7 +90,8 @@ impl RegistryCredential {
     }
 }
 
-/// The repositories to which a credential applies: those of a registry, or those below a path.
+/// The repositories to which a credential applies: all repositories of a registry, or the
+/// repositories below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialsScope {
     registry: RegistryHost,
@@ -99,7 +102,7 @@ impl CredentialsScope {
     /// Parses `HOST[:PORT][/PATH]`.
     ///
     /// # Errors
-    /// If the text has another form.
+    /// Returns an error if the text has a different form.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         let Some((registry, path)) = text.split_once('/') else {
             return Ok(Self { registry: RegistryHost::parse(text)?, path: None });
@@ -126,7 +129,7 @@ impl CredentialsScope {
     }
 }
 
-/// How closely a source matches a repository.
+/// The specificity with which a source matches a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Specificity {
     Everything,
@@ -135,7 +138,7 @@ enum Specificity {
     Path(usize),
 }
 
-/// Where a credential comes from.
+/// The origin of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
     Value(RegistryCredential),
@@ -157,10 +160,11 @@ impl CredentialsBlock {
         Self { scope, source: Source::Value(credential) }
     }
 
-    /// Creates a block that names a credential helper.
+    /// Creates a block that specifies a credential helper.
     ///
     /// # Errors
-    /// If the scope is not a whole registry, or the name cannot be part of a program's name.
+    /// Returns an error if the scope is not a whole registry, or the name cannot be part of a
+    /// program's name.
     pub fn with_helper(scope: CredentialsScope, helper: &str) -> Result<Self, OciCredentialsError> {
         if !scope.is_registry() {
             return Err(OciCredentialsError::HelperForPath { path: scope.path.unwrap_or_default() });
@@ -184,7 +188,7 @@ impl CredentialsFile {
         Self { path, is_required: true }
     }
 
-    /// Returns a file that other programs use. If it cannot be read, this is only logged.
+    /// Returns a file that other programs use. If it cannot be read, the error is only logged.
     pub fn from_discovery(path: PathBuf) -> Self {
         Self { path, is_required: false }
     }
@@ -201,8 +205,8 @@ pub struct DiscoveryDirectories<'a> {
 }
 
 impl DiscoveryDirectories<'_> {
-    /// Returns the files that are used unless the CLI configuration names others. `system` is the
-    /// operating system, as in [`std::env::consts::OS`].
+    /// Returns the files that are used unless the CLI configuration specifies other files. `system`
+    /// is the operating system, as in [`std::env::consts::OS`].
     pub fn files(&self, system: &str) -> Vec<CredentialsFile> {
         let podman = |directory: &Path| directory.join("containers").join("auth.json");
         let mut paths = Vec::new();
@@ -227,9 +231,9 @@ impl DiscoveryDirectories<'_> {
 pub struct CredentialsOptions {
     /// The `oci_credentials` blocks of the CLI configuration.
     pub blocks: Vec<CredentialsBlock>,
-    /// The helper that `oci_default_credentials` names.
+    /// The helper that `oci_default_credentials` specifies.
     pub default_helper: Option<String>,
-    /// The files in which credentials are searched.
+    /// The files in which credentials are searched for.
     pub files: Vec<CredentialsFile>,
     pub helpers: HelperPrograms,
 }
@@ -258,7 +262,7 @@ impl OciCredentials {
     /// Returns the credential for a repository.
     ///
     /// # Errors
-    /// If the selected source, or a file that the user configured, cannot be used.
+    /// Returns an error if the selected source, or a file that the user configured, cannot be used.
     pub async fn find(
         &self,
         repository: &Repository,

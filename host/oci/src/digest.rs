@@ -1,4 +1,4 @@
-//! Digests as registries write them: `sha256:HEX`.
+//! Digests in the notation of registries: `sha256:HEX`.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use wardian_digest::Sha256Digest;
 /// Parses `sha256:HEX`. The hexadecimal digits must be in lower case, as the specification requires.
 ///
 /// # Errors
-/// If the text is not a digest, or a digest of another algorithm.
+/// Returns an error if the text is not a digest, or a digest of another algorithm.
 pub fn parse_digest(text: &str) -> Result<Sha256Digest, DigestError> {
     let invalid = || DigestError::Invalid { text: shorten(text) };
     let (algorithm, value) = text.split_once(':').ok_or_else(invalid)?;
@@ -41,12 +41,12 @@ pub enum DigestError {
     Unsupported { algorithm: String },
 }
 
-/// The digest in a descriptor. A manifest may mention content with digests of other algorithms,
-/// and is valid as long as that content is not needed.
+/// The digest in a descriptor. A manifest may refer to content by digests of other algorithms, and
+/// is valid unless that content is needed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContentDigest {
     Sha256(Sha256Digest),
-    /// A digest that cannot be verified, as it was written.
+    /// A digest that cannot be verified, in its original notation.
     Unsupported(Box<str>),
 }
 
@@ -54,7 +54,7 @@ impl ContentDigest {
     /// Returns the digest.
     ///
     /// # Errors
-    /// If the digest is invalid, or of another algorithm.
+    /// Returns an error if the digest is invalid, or of another algorithm.
     pub fn sha256(&self) -> Result<Sha256Digest, DigestError> {
         match self {
             Self::Sha256(digest) => Ok(*digest),

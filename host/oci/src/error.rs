@@ -28,7 +28,7 @@ pub enum OciError {
     Fetch(#[from] FetchError),
     #[error("failed to find the credentials of {repository}: {source}")]
     Credentials { repository: Repository, source: OciCredentialsError },
-    /// The registry does not accept the request without, or with these, credentials.
+    /// The registry denied access, either without credentials or with the credentials that were sent.
     #[error("access to {repository} was denied by {url}: {reason}{}", details(errors))]
     Unauthorized {
         repository: Repository,
@@ -41,7 +41,7 @@ pub enum OciError {
         "{repository} requires authentication, but the request of {url} cannot be answered: {source}; {OPERATOR}"
     )]
     Challenge { repository: Repository, url: String, source: ChallengeError },
-    /// The server that issues tokens returned no token.
+    /// The token server returned no token.
     #[error("the token server {url} of {repository} returned no token: {reason}; check the credentials")]
     Token { repository: Repository, url: String, reason: String },
     /// The registry responded with an error.
@@ -56,26 +56,26 @@ pub enum OciError {
         errors: Vec<RegistryMessage>,
     },
     /// The registry's response does not follow the specification.
-    #[error("failed to {action}: the response of {url} is invalid: {reason}; {OPERATOR}")]
+    #[error("failed to {action}: the response from {url} is invalid: {reason}; {OPERATOR}")]
     InvalidResponse { action: String, url: String, reason: String },
     #[error("the manifest of {reference} cannot be used: {source}; {PUBLISHER}")]
     Manifest { reference: ArtifactReference, source: ManifestError },
-    /// Content is not the expected content.
+    /// The digest of the content is not the expected digest.
     #[error(
         "{subject} has the digest sha256:{found}, but the expected digest is sha256:{expected}; it was \
          changed in the registry or during the transfer, and is not used; run the command again, and if it \
          fails again, ask the publisher which content is right"
     )]
     DigestMismatch { subject: String, expected: Sha256Digest, found: Sha256Digest },
-    /// Content does not have the expected size.
+    /// The content does not have the expected size.
     #[error("{subject} has {found} bytes, but its descriptor states {expected} bytes; {PUBLISHER}")]
     SizeMismatch { subject: String, expected: u64, found: u64 },
     #[error("{repository} has more than {limit} tags; {PUBLISHER}")]
     TooManyTags { repository: Repository, limit: usize },
-    /// A list has too many pages, or its pages form a loop.
+    /// A list has too many pages, or its pages form a cycle.
     #[error("failed to {action}: {url} has too many pages; {OPERATOR}")]
     TooManyPages { action: String, url: String },
-    /// The artifact is not the expected one.
+    /// The artifact does not have the expected type or layout.
     #[error("{reference} {problem}; {PUBLISHER}")]
     Layout { reference: ArtifactReference, problem: LayoutProblem },
     #[error("{reference} refers to content whose digest cannot be verified: {source}; {PUBLISHER}")]
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_take_precedence_over_the_status() {
+    fn error_codes_take_precedence_over_the_status() {
         assert!(response(404, "404 page not found").is_not_found());
         assert!(response(404, r#"{"errors":[{"code":"NAME_UNKNOWN"}]}"#).is_not_found());
         assert!(response(400, r#"{"errors":[{"code":"name_invalid","message":"x"}]}"#).is_not_found());
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_the_registry_are_shown_without_control_characters() {
+    fn control_characters_are_removed_from_registry_messages() {
         let error = response(
             400,
             r#"{"errors":[{"code":"A","message":"b\u001b[2J"},{"detail":1},{"message":"c"},{"code":"D"}]}"#,

@@ -2,8 +2,8 @@
 
 use crate::media_type::{MODULE_PACKAGE, PROVIDER, PROVIDER_TARGET};
 
-/// The reason why an artifact is not a usable plugin or module. The messages follow the name of the
-/// artifact.
+/// The reason why an artifact is not a usable plugin or module. Each message is a predicate whose
+/// subject is the artifact's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutProblem {

@@ -1,4 +1,4 @@
-//! A client for OCI registries, and the layouts of plugins and modules in them.
+//! A client for OCI registries, and the layouts of plugin and module artifacts.
 //!
 //! ```text
 //! provider, module, referrers ──> client ──> authorizer ──> credentials
@@ -14,20 +14,20 @@
 //! | downloading a package | [`OciClient::download_blob`] |
 //! | pushing | [`OciClient::push_blob`], [`OciClient::push_image`], [`OciClient::push_index`] |
 //!
-//! The layouts are those of OpenTofu for providers and modules, and that of the CNCF for components;
+//! Providers and modules have OpenTofu's layouts, and components have the CNCF's layout;
 //! [`provider`] describes how one tag serves both.
 //!
-//! All requests go through `wardian-download`. This crate reads no environment variables and no home
-//! directory: the caller passes the paths of files with credentials, and the directories and the
+//! All requests go through `wardian-download`. This crate reads neither environment variables nor
+//! the home directory: the caller passes the paths of credential files, and the directories and the
 //! environment of credential helpers. It writes only the files that the caller names.
 //!
 //! Invariants:
-//! - content is used only if its digest is the expected one; the digest of a manifest is computed
-//!   from its bytes, never taken from a header;
-//! - credentials and tokens are sent only to the registry to which they belong and to the token
-//!   server that it names, never to a server to which a registry redirects, and never appear in
-//!   `Debug` output, errors or logs;
-//! - plain HTTP is used only for registries on this machine that the caller names;
+//! - content is used only if it has the expected digest; the digest of a manifest is computed from
+//!   its bytes, never taken from a header;
+//! - credentials and tokens are sent only to the registry that they are for and to that registry's
+//!   token server, never to a server to which a registry redirects, and never appear in `Debug`
+//!   output, errors or logs;
+//! - plain HTTP is used only for registries on this machine that the caller specifies;
 //! - the size of every response and the number of pages, tags and referrers are limited.
 
 mod authorizer;

@@ -48,7 +48,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the descriptor of some bytes.
+    /// Returns the descriptor of the given bytes.
     pub fn for_bytes(media_type: &str, bytes: &[u8]) -> Self {
         Self::new(media_type, Sha256Digest::hash(bytes), bytes.len() as u64)
     }
@@ -93,7 +93,7 @@ pub struct ImageManifest {
     pub config: Descriptor,
     #[serde(default, deserialize_with = "list_or_null")]
     pub layers: Vec<Descriptor>,
-    /// The manifest to which this one refers, for example the signed one.
+    /// The manifest to which this manifest refers, for example the manifest that it signs.
     #[serde(default)]
     pub subject: Option<Descriptor>,
     #[serde(default, deserialize_with = "map_or_null")]
@@ -115,7 +115,7 @@ pub struct ImageIndex {
 }
 
 impl ImageManifest {
-    /// Returns the document as it is pushed.
+    /// Returns the bytes of the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -142,14 +142,14 @@ impl ImageManifest {
         })
     }
 
-    /// Returns the artifact type: the one that the manifest states, or the type of its config.
+    /// Returns the artifact type: the type in the manifest, or else the type of its config.
     pub fn effective_artifact_type(&self) -> &str {
         self.artifact_type.as_deref().filter(|own| !own.is_empty()).unwrap_or(&self.config.media_type)
     }
 }
 
 impl ImageIndex {
-    /// Returns the document as it is pushed.
+    /// Returns the bytes of the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -188,10 +188,11 @@ pub enum Manifest {
 }
 
 impl Manifest {
-    /// Parses a manifest. `content_type` is the media type that the registry stated, if any.
+    /// Parses a manifest. `content_type` is the media type that the registry returned, if any.
     ///
     /// # Errors
-    /// If it is neither an image manifest nor an index, or if its media type is ambiguous.
+    /// Returns an error if the document is neither an image manifest nor an index, or if its media
+    /// type is ambiguous.
     pub fn parse(bytes: &[u8], content_type: Option<&str>) -> Result<Self, ManifestError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -246,7 +247,7 @@ impl Manifest {
         })
     }
 
-    /// Returns the stated artifact type, or an empty string.
+    /// Returns the artifact type in the manifest, or an empty string.
     pub fn artifact_type(&self) -> &str {
         match self {
             Self::Image(image) => image.artifact_type.as_deref(),
@@ -261,7 +262,7 @@ fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// Returns whether a media type says nothing about the kind of manifest.
+/// Returns whether a media type does not determine the kind of manifest.
 fn is_generic(media_type: &str) -> bool {
     matches!(media_type, "" | "application/json" | "application/octet-stream" | "text/plain")
 }
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn media_type_must_be_stated_and_consistent() {
+    fn media_type_must_be_present_and_consistent() {
         let bytes = image().to_bytes();
         for generic in [None, Some(""), Some("application/json; charset=utf-8")] {
             assert!(Manifest::parse(&bytes, generic).is_ok());
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn ambiguous_and_foreign_documents_are_rejected() {
+    fn ambiguous_and_unsupported_documents_are_rejected() {
         let cases: [(&str, &str); 8] = [
             (r#"{"schemaVersion":2,"mediaType":"M","config":{},"layers":[],"manifests":[]}"#, "ambiguous"),
             (r#"{"schemaVersion":2,"mediaType":"M","manifests":[]}"#, "ambiguous"),
@@ -371,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_of_other_algorithms_do_not_invalidate_the_manifest() {
+    fn descriptor_with_unsupported_digest_algorithm_does_not_invalidate_manifest() {
         let text = format!(
             r#"{{"schemaVersion":2,"mediaType":"{IMAGE_INDEX}","manifests":[{{"mediaType":"x","digest":"sha512:00","size":1,"annotations":null,"urls":["https://example.com"]}}]}}"#
         );

@@ -4,7 +4,7 @@
 pub const IMAGE_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 /// A list of manifests.
 pub const IMAGE_INDEX: &str = "application/vnd.oci.image.index.v1+json";
-/// The config of an artifact that has none: the two bytes `{}`.
+/// The config of an artifact without a config: the two bytes `{}`.
 pub const EMPTY_CONFIG: &str = "application/vnd.oci.empty.v1+json";
 
 /// The manifests that Docker used before the OCI specification.
@@ -25,5 +25,5 @@ pub const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
 /// The layer of a WebAssembly artifact.
 pub const WASM_LAYER: &str = "application/wasm";
 
-/// The beginning of the layer types of Sigstore bundles; the format's version follows.
+/// The prefix of the layer types of Sigstore bundles, which is followed by the format's version.
 pub const SIGSTORE_BUNDLE_PREFIX: &str = "application/vnd.dev.sigstore.bundle";

@@ -48,7 +48,7 @@ impl ArtifactReference {
     /// the tag is `latest`.
     ///
     /// # Errors
-    /// If it is not such an address.
+    /// Returns an error if the text is not such an address.
     ///
     /// # Examples
     /// ```
@@ -94,11 +94,10 @@ fn shape_without_text() -> ModuleAddressError {
 }
 
 impl OciClient {
-    /// Returns a module package. This is one request. The root of the zip file is the root of the
-    /// package.
+    /// Returns a module package. Sends one request. The root of the zip file is the root of the package.
     ///
     /// # Errors
-    /// If the manifest cannot be fetched, or is not that of a module package.
+    /// Returns an error if the manifest cannot be fetched, or is not the manifest of a module package.
     pub async fn module_package(&self, reference: &ArtifactReference) -> Result<PackageBlob, OciError> {
         let fetched = self.manifest(reference).await?;
         let layout = |problem| OciError::Layout { reference: reference.clone(), problem };

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::error::OciError;
 use crate::reference::RegistryHost;
 
-/// Registries that are accessed over plain HTTP. Only registries on this machine can be added, and
-/// none is by default.
+/// Registries that are accessed over plain HTTP. Only registries on this machine can be added. The
+/// set is empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlainHttpRegistries(BTreeSet<RegistryHost>);
 
@@ -14,7 +14,8 @@ impl PlainHttpRegistries {
     /// Adds a registry.
     ///
     /// # Errors
-    /// If it is not on this machine, that is if its host is not `localhost` or a loopback address.
+    /// Returns an error if the registry is not on this machine, that is, if its host is not
+    /// `localhost` or a loopback address.
     pub fn add(&mut self, registry: RegistryHost) -> Result<(), OciError> {
         if !registry.is_loopback() {
             return Err(OciError::PlainHttp { registry });
@@ -27,7 +28,7 @@ impl PlainHttpRegistries {
         self.0.contains(registry)
     }
 
-    /// Returns the URL of a registry's API, without a final slash.
+    /// Returns the URL of a registry's API, without a trailing slash.
     pub(crate) fn base_url(&self, registry: &RegistryHost) -> String {
         let scheme = if self.contains(registry) { "http" } else { "https" };
         format!("{scheme}://{}/v2", registry.server())
@@ -39,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_registries_on_this_machine_use_plain_http() {
+    fn only_loopback_registries_use_plain_http() {
         let host = |text| RegistryHost::parse(text).unwrap();
         let mut registries = PlainHttpRegistries::default();
         registries.add(host("127.0.0.1:5000")).unwrap();

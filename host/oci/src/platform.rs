@@ -42,8 +42,8 @@ impl OciPlatform {
         self.os == "wasip2" && self.architecture == "wasm"
     }
 
-    /// Returns whether content for this platform is usable on `machine`. Content for a version of an
-    /// operating system is not, because the version of the machine is unknown.
+    /// Returns whether content for this platform is usable on `machine`. Content for a specific
+    /// version of an operating system is not usable, because the machine's version is unknown.
     pub(crate) fn matches(&self, machine: &Self) -> bool {
         self.os == machine.os
             && self.architecture == machine.architecture
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn platform_is_two_words() {
+    fn platform_is_os_and_architecture() {
         assert_eq!(OciPlatform::parse("linux_amd64"), Some(OciPlatform::new("linux", "amd64")));
         assert!(OciPlatform::parse("wasip2_wasm").unwrap().is_component());
         for bad in ["", "linux", "linux_", "_amd64", "linux_amd64_v2", "Linux_amd64", "linux-x_1"] {

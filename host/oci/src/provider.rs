@@ -4,12 +4,13 @@
 //! |---|---|---|
 //! | `VERSION` | an index with an entry for each native package, and one for the component | OpenTofu, which ignores the component; Wardian |
 //! | `wasm-VERSION`, and the digest in the index | the component as a standard WebAssembly artifact | `wkg` and other tools for components; Wardian |
-//! | `VERSION`, if there are no native packages | the WebAssembly artifact itself | the same tools, and Wardian |
+//! | `VERSION`, if there are no native packages | the WebAssembly artifact itself | the same tools; Wardian |
 //!
 //! In a tag, `_` replaces the `+` of a version. Tags that are not versions are ignored. A native
-//! package is the zip file of the provider's registry, so its digest is the `zh:` hash of the
-//! dependency lock file. The layer of a component is the `.wasm` file, from whose digest the `h1:`
-//! hash is computed. So the index and a manifest determine both hashes, without the package.
+//! package is the same zip file as in the provider's registry, so its digest is the `zh:` hash in
+//! the dependency lock file. The layer of a component is the `.wasm` file, from whose digest the
+//! `h1:` hash is computed. Therefore, both hashes can be determined from the index and a manifest,
+//! without the package.
 
 use std::collections::BTreeSet;
 
@@ -33,15 +34,15 @@ pub const MAX_NATIVE_PACKAGE_BYTES: u64 = 2 << 30;
 /// Returns the tag of a version.
 ///
 /// # Errors
-/// If the version is too long for a tag.
+/// Returns an error if the version is too long for a tag.
 pub fn version_tag(version: &Version) -> Result<Tag, ReferenceError> {
     Tag::parse(&version.to_string().replace('+', "_"))
 }
 
-/// Returns the tag under which the component of a version is found by tools for components.
+/// Returns the tag under which component tools find the component of a version.
 ///
 /// # Errors
-/// If the version is too long for a tag.
+/// Returns an error if the version is too long for a tag.
 pub fn component_tag(version: &Version) -> Result<Tag, ReferenceError> {
     Tag::parse(&format!("wasm-{}", version_tag(version)?))
 }
@@ -123,7 +124,7 @@ impl ProviderRelease {
     /// Returns the entry of the native package for a platform.
     ///
     /// # Errors
-    /// If there are several.
+    /// Returns an error if there are several such entries.
     pub fn native(&self, platform: &OciPlatform) -> Result<Option<PackageEntry>, OciError> {
         let ReleaseContent::Index(index) = &self.content else { return Ok(None) };
         let is_native = |entry: &&Descriptor| {
@@ -137,7 +138,7 @@ impl ProviderRelease {
     /// Returns the entry of the component.
     ///
     /// # Errors
-    /// If there are several.
+    /// Returns an error if there are several such entries.
     pub fn component(&self) -> Result<Option<PackageEntry>, OciError> {
         let index = match &self.content {
             ReleaseContent::Index(index) => index,
@@ -197,16 +198,16 @@ impl OciClient {
     /// [`OciError::is_not_found`] is true.
     ///
     /// # Errors
-    /// If the tags cannot be listed.
+    /// Returns an error if the tags cannot be listed.
     pub async fn provider_versions(&self, repository: &Repository) -> Result<BTreeSet<Version>, OciError> {
         let tags = self.tags(repository).await?;
         Ok(tags.iter().filter_map(|tag| tag_version(tag)).collect())
     }
 
-    /// Returns a version of a provider. This is one request.
+    /// Returns a version of a provider. Sends one request.
     ///
     /// # Errors
-    /// If the repository has no such version, or it is not a provider.
+    /// Returns an error if the repository has no such version, or it is not a provider.
     pub async fn provider_release(
         &self,
         repository: &Repository,
@@ -217,10 +218,11 @@ impl OciClient {
         ProviderRelease::new(reference, fetched)
     }
 
-    /// Returns a package of a version. This is at most one request.
+    /// Returns a package of a version. Sends at most one request.
     ///
     /// # Errors
-    /// If the package's manifest cannot be fetched, or is not that of such a package.
+    /// Returns an error if the package's manifest cannot be fetched, or is not the manifest of such
+    /// a package.
     pub async fn package(
         &self,
         repository: &Repository,
@@ -255,7 +257,7 @@ impl OciClient {
     /// component are requested concurrently.
     ///
     /// # Errors
-    /// If the repository has no such version, or the version is not a provider.
+    /// Returns an error if the repository has no such version, or the version is not a provider.
     pub async fn provider_package(
         &self,
         repository: &Repository,
@@ -272,10 +274,11 @@ impl OciClient {
         Ok(ProviderPackage { index: release.digest, native, component, platforms: release.platforms() })
     }
 
-    /// Returns the config of a component, in which its publisher lists imports and exports.
+    /// Returns the config of a component, in which its publisher lists the component's imports and
+    /// exports.
     ///
     /// # Errors
-    /// If it cannot be fetched, or describes another component.
+    /// Returns an error if the config cannot be fetched, or describes a different component.
     pub async fn component_config(
         &self,
         repository: &Repository,

@@ -1,8 +1,8 @@
 //! Pushes blobs and manifests.
 //!
-//! A blob that the repository contains already is not uploaded again. A small blob is uploaded with
-//! one request, a larger one in chunks, so that only one chunk is in memory. An interrupted upload is
-//! repeated from its beginning.
+//! A blob that the repository already contains is not uploaded again. A small blob is uploaded with
+//! one request, and a larger blob in chunks, so that only one chunk is in memory. An interrupted
+//! upload is repeated from its beginning.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -25,16 +25,16 @@ use crate::media_type::{IMAGE_INDEX, IMAGE_MANIFEST};
 use crate::reference::{ArtifactReference, ArtifactSelector, Repository};
 use crate::referrers::{SUBJECT, fallback_tag};
 
-/// The size up to which a blob is uploaded with one request.
+/// Maximum size of a blob that is uploaded with one request.
 const MAX_SINGLE_UPLOAD_BYTES: u64 = 32 << 20;
-/// The size of the chunks of larger blobs, unless the registry needs larger ones.
+/// The chunk size for larger blobs, unless the registry requires larger chunks.
 const CHUNK_BYTES: u64 = 16 << 20;
 /// Maximum size of a chunk that a registry may require.
 const MAX_CHUNK_BYTES: u64 = 64 << 20;
 /// Maximum number of attempts to upload a blob.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// The header in which a registry states the minimum size of chunks.
+/// The header in which a registry returns the minimum chunk size.
 const MIN_CHUNK: HeaderName = HeaderName::from_static("oci-chunk-min-length");
 
 const OCTET_STREAM: HeaderValue = HeaderValue::from_static("application/octet-stream");
@@ -47,7 +47,7 @@ pub enum UploadSource {
 }
 
 impl UploadSource {
-    /// Reads a part of the content.
+    /// Reads a range of the content.
     async fn read(&self, offset: u64, length: u64) -> Result<Bytes, OciError> {
         match self {
             Self::Bytes(bytes) => {
@@ -77,21 +77,21 @@ fn read_part(path: &Path, offset: u64, length: u64) -> Result<Bytes, OciError> {
     Ok(bytes.into())
 }
 
-/// How a blob came into the repository.
+/// The way in which a blob was added to the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushedBlob {
     Uploaded,
     AlreadyPresent,
 }
 
-/// Receives the number of bytes of a blob that were uploaded.
+/// Receives the number of uploaded bytes of a blob.
 pub type UploadProgress<'a> = &'a (dyn Fn(u64) + Send + Sync);
 
 impl OciClient {
     /// Returns whether a repository contains a blob.
     ///
     /// # Errors
-    /// If the registry does not respond, or denies access.
+    /// Returns an error if the registry does not respond, or denies access.
     pub async fn has_blob(&self, repository: &Repository, digest: Sha256Digest) -> Result<bool, OciError> {
         let url = self.blob_url(repository, digest)?;
         let request = Fetch::head(url.clone()).redirects(0);
@@ -108,7 +108,7 @@ impl OciClient {
     /// Pushes a blob, unless the repository contains it.
     ///
     /// # Errors
-    /// If the blob cannot be read, or the registry does not accept it.
+    /// Returns an error if the blob cannot be read, or the registry does not accept it.
     pub async fn push_blob(
         &self,
         repository: &Repository,
@@ -126,7 +126,7 @@ impl OciClient {
             match self.upload(repository, blob, source, progress).await {
                 Ok(()) => return Ok(PushedBlob::Uploaded),
                 Err(error) if attempt < MAX_ATTEMPTS && is_temporary(&error) => {
-                    tracing::debug!(%error, attempt, "the upload is repeated");
+                    tracing::debug!(%error, attempt, "the upload is retried");
                     tokio::time::sleep(Duration::from_millis(500) * 2_u32.pow(attempt - 1)).await;
                 }
                 Err(error) => return Err(error),
@@ -192,7 +192,7 @@ impl OciClient {
     /// Pushes an image manifest. Its blobs must be in the repository.
     ///
     /// # Errors
-    /// If the registry does not accept it.
+    /// Returns an error if the registry does not accept it.
     pub async fn push_image(
         &self,
         reference: &ArtifactReference,
@@ -204,7 +204,7 @@ impl OciClient {
     /// Pushes an index. Its manifests must be in the repository.
     ///
     /// # Errors
-    /// If the registry does not accept it.
+    /// Returns an error if the registry does not accept it.
     pub async fn push_index(
         &self,
         reference: &ArtifactReference,
@@ -213,12 +213,12 @@ impl OciClient {
         self.push_manifest(reference, index.to_bytes().into(), IMAGE_INDEX).await.map(|_| ())
     }
 
-    /// Pushes a manifest that refers to another one, for example its signature. If the registry does
-    /// not list it as a referrer, it is added to the index under the fallback tag. Its blobs must be
-    /// in the repository.
+    /// Pushes a manifest that refers to another manifest, for example a signature. If the registry
+    /// does not list the pushed manifest as a referrer, it is added to the index under the fallback
+    /// tag. Its blobs must be in the repository.
     ///
     /// # Errors
-    /// If the registry does not accept it.
+    /// Returns an error if the registry does not accept it.
     pub async fn push_referrer(
         &self,
         repository: &Repository,
@@ -287,12 +287,12 @@ fn upload_location(action: &str, fetched: &Fetched) -> Result<Url, OciError> {
     let url = fetched.url.join(location).map_err(|_| invalid("its Location header is not a URL"))?;
     let is_encrypted = url.scheme() == "https";
     if !is_encrypted && (url.scheme() != "http" || fetched.url.scheme() == "https") {
-        return Err(invalid("its Location header leads to a server without TLS"));
+        return Err(invalid("its Location header points to a server without TLS"));
     }
     Ok(url)
 }
 
-/// Returns the range of a chunk as the specification writes it, without a unit.
+/// Returns the range of a chunk in the notation of the specification, without a unit.
 fn content_range(offset: u64, length: u64) -> HeaderValue {
     let text = format!("{offset}-{}", offset + length.saturating_sub(1));
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("0-0"))
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn upload_continues_at_the_location() {
+    fn upload_continues_at_the_returned_location() {
         let url = "https://h/v2/a/blobs/uploads/";
         assert_eq!(
             location(url, "/v2/a/blobs/uploads/1?_state=x").unwrap(),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn parts_of_files_are_read() {
+    async fn byte_ranges_of_sources_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("blob");
         std::fs::write(&path, b"0123456789").unwrap();

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! A host is always required: no registry is implied. If a reference has both a tag and a digest,
-//! the digest determines the artifact. `docker.io` means the registry of Docker Hub, whose server
-//! has another name.
+//! the digest determines the artifact. `docker.io` refers to the registry of Docker Hub, whose
+//! server has a different name.
 //!
-//! Invariant: the parts of a [`Repository`] and a [`Tag`] can be used in URLs without escapes.
+//! Invariant: the components of a [`Repository`] and a [`Tag`] can be used in URLs without escapes.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -34,7 +34,7 @@ impl RegistryHost {
     /// Parses `HOST[:PORT]`. A host is a name, an IPv4 address, or an IPv6 address in brackets.
     ///
     /// # Errors
-    /// If the text has another form.
+    /// Returns an error if the text has a different form.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         let invalid = || ReferenceError::Registry { text: text.to_owned() };
         let (host, port) = split_port(text).ok_or_else(invalid)?;
@@ -91,7 +91,7 @@ impl fmt::Debug for RegistryHost {
     }
 }
 
-/// Splits `HOST[:PORT]`; `None` if the brackets of an address do not match.
+/// Splits `HOST[:PORT]`; `None` if the brackets around an address do not match.
 fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
     if text.starts_with('[') {
         let end = text.find(']')? + 1;
@@ -107,7 +107,7 @@ fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Returns whether a text is a host name or an IPv4 address.
+/// Returns whether the text is a host name or an IPv4 address.
 fn is_host_name(host: &str) -> bool {
     let is_label = |label: &str| {
         let bytes = label.as_bytes();
@@ -137,7 +137,7 @@ impl Repository {
     /// Parses `HOST[:PORT]/PATH`, without tag and digest.
     ///
     /// # Errors
-    /// If the text has another form.
+    /// Returns an error if the text has a different form.
     ///
     /// # Examples
     /// ```
@@ -155,7 +155,7 @@ impl Repository {
     /// Creates the repository with this path in a registry.
     ///
     /// # Errors
-    /// If the path is not valid.
+    /// Returns an error if the path is not valid.
     pub fn new(registry: RegistryHost, path: &str) -> Result<Self, ReferenceError> {
         if !is_repository_path(path) {
             return Err(ReferenceError::Path { path: path.to_owned() });
@@ -195,8 +195,8 @@ impl fmt::Debug for Repository {
     }
 }
 
-/// Returns whether a text is a path of a repository, or the beginning of one that ends before a
-/// slash.
+/// Returns whether the text is a repository path, or a prefix of a repository path that ends before
+/// a slash.
 pub(crate) fn is_repository_path(path: &str) -> bool {
     path.len() <= MAX_PATH_BYTES && path.split('/').all(is_path_segment)
 }
@@ -226,7 +226,7 @@ impl Tag {
     /// is a letter, a digit or an underscore.
     ///
     /// # Errors
-    /// If the text is not a tag.
+    /// Returns an error if the text is not a tag.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         let is_first = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let is_valid = text.len() <= MAX_TAG_BYTES
@@ -260,7 +260,7 @@ pub enum ArtifactSelector {
 }
 
 impl fmt::Display for ArtifactSelector {
-    /// Writes the selector as it is in the URL of a manifest.
+    /// Writes the selector in the form that it has in a manifest URL.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tag(tag) => tag.fmt(formatter),
@@ -277,10 +277,10 @@ pub struct ArtifactReference {
 }
 
 impl ArtifactReference {
-    /// Parses `HOST[:PORT]/PATH[:TAG][@DIGEST]`. Without tag and digest, the tag is `latest`.
+    /// Parses `HOST[:PORT]/PATH[:TAG][@DIGEST]`. If both tag and digest are missing, the tag is `latest`.
     ///
     /// # Errors
-    /// If a part is not valid.
+    /// Returns an error if a part is not valid.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         let (name, digest) = match text.split_once('@') {
             Some((name, digest)) => (name, Some(parse_digest(digest)?)),
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn reference_rejects_invalid_parts() {
+    fn reference_rejects_invalid_components() {
         for text in [
             "",
             "a",

@@ -1,7 +1,7 @@
 //! Manifests that refer to another manifest, such as its signatures.
 //!
-//! A registry lists them under `referrers/DIGEST`. If it has no such list, the programs that push
-//! them maintain an index under the tag `sha256-HEX` (the fallback tag).
+//! A registry lists them under `referrers/DIGEST`. If a registry does not support this list, the
+//! programs that push referrers maintain an index under the tag `sha256-HEX` (the fallback tag).
 
 use http::StatusCode;
 use http::header::ACCEPT;
@@ -23,7 +23,7 @@ pub const MAX_REFERRERS: usize = 32;
 /// Maximum size of a Sigstore bundle.
 pub const MAX_BUNDLE_BYTES: u64 = 1 << 20;
 
-/// The header in which a registry states that it lists a pushed manifest as a referrer.
+/// The header with which a registry confirms that it lists a pushed manifest as a referrer.
 pub(crate) const SUBJECT: HeaderName = HeaderName::from_static("oci-subject");
 
 /// Returns the tag under which the referrers of a manifest are listed if the registry has no list.
@@ -52,7 +52,7 @@ pub struct SigstoreBundle {
     pub blob: BlobDescriptor,
     /// The media type of the bundle, which contains the version of its format.
     pub media_type: String,
-    /// The type of the signed statement, as the manifest states it.
+    /// The type of the signed statement, according to the manifest.
     pub predicate_type: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl OciClient {
     /// Returns the manifests that refer to a manifest, in the order of the registry.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    /// Returns an error if the referrers cannot be listed.
     pub async fn referrers(
         &self,
         repository: &Repository,
@@ -112,8 +112,8 @@ impl OciClient {
     /// of its layer.
     ///
     /// # Errors
-    /// If the referrers cannot be listed, or the registry does not respond. A referrer that is
-    /// missing or damaged is only counted, so that it does not hide the others.
+    /// Returns an error if the referrers cannot be listed, or the registry does not respond. A
+    /// missing or damaged referrer is only counted, so that the other referrers are still returned.
     pub async fn sigstore_bundles(
         &self,
         repository: &Repository,
@@ -137,7 +137,7 @@ impl OciClient {
         }
         let mut results = Vec::new();
         while let Some(joined) = requests.join_next().await {
-            // A task that was cancelled belongs to a runtime that is shutting down.
+            // A task is canceled only if its runtime is shutting down.
             let Ok((index, result)) = joined else { continue };
             results.push((index, result?));
         }
@@ -153,7 +153,8 @@ impl OciClient {
     }
 }
 
-/// Returns the referrers that may contain a bundle; those that state so are first.
+/// Returns the referrers that may contain a bundle; the referrers with the artifact type of a
+/// bundle are first.
 fn candidates(referrers: &[Descriptor]) -> Vec<&Descriptor> {
     let is_bundle = |descriptor: &&Descriptor| {
         let artifact_type = descriptor.artifact_type.as_deref().unwrap_or_default();
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stated_bundles_are_examined_first() {
+    fn referrers_with_bundle_artifact_type_are_examined_first() {
         let descriptor = |name: &[u8], artifact_type: Option<&str>| Descriptor {
             artifact_type: artifact_type.map(str::to_owned),
             ..Descriptor::for_bytes(IMAGE_MANIFEST, name)

@@ -1,8 +1,8 @@
 //! The `repository_template` of an `oci_mirror` block, which maps provider addresses to repositories.
 //!
-//! A template is text with the interpolations `${hostname}`, `${namespace}` and `${type}`. `$${` and
-//! `%%{` are the literal characters `${` and `%{`. Other expressions and directives of templates are
-//! rejected.
+//! A template is text with the interpolations `${hostname}`, `${namespace}` and `${type}`. `$${`
+//! and `%%{` are the literal characters `${` and `%{`. Other expressions and template directives
+//! are rejected.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use wardian_address::ProviderAddress;
 
 use crate::reference::{ReferenceError, Repository};
 
-/// A part of a provider address, which a template can contain.
+/// A component of a provider address that a template can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressPart {
     Hostname,
@@ -52,12 +52,13 @@ enum TemplateSegment {
 }
 
 impl RepositoryTemplate {
-    /// Parses a template. `fixed` are the parts for which the `include` argument of the block
-    /// selects exactly one value; the template must contain each other part, so that two providers
-    /// never have the same repository.
+    /// Parses a template. `fixed` contains the address components for which the block's `include`
+    /// argument selects exactly one value; the template must contain all other components, so that
+    /// two providers never have the same repository.
     ///
     /// # Errors
-    /// If the template has another form, lacks a part, or cannot result in a repository.
+    /// Returns an error if the template has a different form, lacks a component, or cannot result
+    /// in a repository.
     pub fn parse(text: &str, fixed: &BTreeSet<AddressPart>) -> Result<Self, TemplateError> {
         let template = Self { text: text.to_owned(), segments: parse_segments(text)? };
         for part in AddressPart::ALL {
@@ -72,8 +73,8 @@ impl RepositoryTemplate {
     /// Returns the repository of a provider.
     ///
     /// # Errors
-    /// If the result is not a repository, for example because the registry's host has a port, which
-    /// the path of a repository cannot contain.
+    /// Returns an error if the result is not a repository, for example because the registry's host
+    /// has a port, which the path of a repository cannot contain.
     pub fn repository(&self, address: &ProviderAddress) -> Result<Repository, TemplateError> {
         let hostname = ascii_hostname(address.hostname());
         self.evaluate(&hostname, address.namespace(), address.type_name())
@@ -109,7 +110,7 @@ impl fmt::Display for RepositoryTemplate {
     }
 }
 
-/// Returns a host in its ASCII form, which addresses display in Unicode.
+/// Returns the ASCII form of a host. Addresses display the Unicode form.
 fn ascii_hostname(hostname: &str) -> String {
     let (name, port) = hostname.split_once(':').map_or((hostname, None), |(name, port)| (name, Some(port)));
     let ascii = Host::parse(name).map_or_else(|_| name.to_owned(), |host| host.to_string());
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn template_contains_the_parts_of_the_address() {
+    fn template_variables_are_replaced_with_address_components() {
         let fixed = [AddressPart::Hostname];
         assert_eq!(
             repository("ghcr.io/acme/${namespace}-${ type }", &fixed, "example.com/a/b").unwrap(),
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn other_templates_are_rejected() {
+    fn invalid_templates_are_rejected() {
         let all = AddressPart::ALL;
         for (template, expected) in [
             ("h/${name}", "${name}"),

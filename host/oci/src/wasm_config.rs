@@ -1,7 +1,7 @@
 //! The config of a WebAssembly artifact: the imports and exports of a component.
 //!
-//! It is a summary that the publisher's program has written. The component itself determines what it
-//! imports, so decisions about access are never based on a config.
+//! The config is a summary that the publisher's program has written. Decisions about access are
+//! never based on a config, since only the component itself determines its imports.
 
 use serde::{Deserialize, Serialize};
 use wardian_digest::Sha256Digest;
@@ -19,7 +19,7 @@ const ARCHITECTURE: &str = "wasm";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WasmConfig {
-    /// When the artifact was created, in the format of RFC 3339.
+    /// The time at which the artifact was created, in RFC 3339 format.
     pub created: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
@@ -44,7 +44,7 @@ pub struct ComponentSummary {
 }
 
 impl WasmConfig {
-    /// Creates the config of a component. `created` is in the format of RFC 3339.
+    /// Creates the config of a component. `created` is in RFC 3339 format.
     pub fn for_component(
         component: Sha256Digest,
         created: String,
@@ -61,7 +61,7 @@ impl WasmConfig {
         }
     }
 
-    /// Returns the document as it is pushed.
+    /// Returns the bytes of the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         // All keys are strings, so serialization cannot fail.
         serde_json::to_vec(self).unwrap_or_default()
@@ -70,7 +70,8 @@ impl WasmConfig {
     /// Parses the config of an artifact with this layer.
     ///
     /// # Errors
-    /// Returns the reason if it is not the config of a component, or of another component.
+    /// Returns the reason if the document is not the config of a component, or is the config of
+    /// another component.
     pub(crate) fn parse(bytes: &[u8], layer: Sha256Digest) -> Result<Self, String> {
         let config: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if config.architecture != ARCHITECTURE || config.os != COMPONENT_OS {
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn config_has_the_fields_of_the_specification() {
+    fn config_has_the_specified_fields() {
         let digest = Sha256Digest::hash(b"x");
         let summary = ComponentSummary {
             exports: vec!["wardian:plugin/provider@0.1.0".to_owned()],

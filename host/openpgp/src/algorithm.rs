@@ -1,4 +1,4 @@
-//! Verifies the numbers of a signature with aws-lc.
+//! Verifies the integers of a signature with aws-lc.
 
 use aws_lc_rs::digest::{self, Context, Digest};
 use aws_lc_rs::signature::{self as algorithms, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey};
@@ -9,17 +9,17 @@ use crate::signature_packet::{SignaturePacket, SignatureValue};
 const MIN_RSA_BITS: usize = 2048;
 const MAX_RSA_BITS: usize = 8192;
 
-/// The length of the longest number of an ECDSA signature, for P-521.
+/// The length of the longest integer in an ECDSA signature, for P-521.
 const MAX_ECDSA_NUMBER: usize = 66;
 
 /// The content that a signature covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SignedContent {
-    /// A document, which anyone may have written.
+    /// A document, whose author may be an attacker.
     Document,
-    /// A key and its properties. SHA-1 is accepted for RSA keys: old keys have such signatures.
-    /// The owner chose the content, and a forged one requires a second preimage of SHA-1, which
-    /// nobody can compute.
+    /// A key and its properties. SHA-1 is accepted for RSA keys, because old keys have such
+    /// signatures. The key's owner chose the content, so a forgery requires a second preimage of
+    /// SHA-1, which is infeasible.
     OwnKey,
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn verify(
     verify_numbers(&signature.value, &key.material, hash, &digest).ok_or(VerificationFailure::Mismatch)
 }
 
-/// Returns `None` if the numbers are not a signature of the digest.
+/// Returns `None` if the integers are not a signature of the digest.
 fn verify_numbers(
     value: &SignatureValue,
     material: &KeyMaterial,
@@ -167,14 +167,14 @@ fn bit_length(number: &[u8]) -> usize {
     (8 * number.len()).saturating_sub(unused)
 }
 
-/// Restores the leading zeros of a number. Returns `None` if it is too long.
+/// Restores the leading zeros of an integer. Returns `None` if the integer is too long.
 fn pad(number: &[u8], length: usize) -> Option<Vec<u8>> {
     let mut padded = vec![0; length.checked_sub(number.len())?];
     padded.extend_from_slice(number);
     Some(padded)
 }
 
-/// Encodes the numbers of an ECDSA signature as an ASN.1 sequence of integers.
+/// Encodes the two integers of an ECDSA signature as an ASN.1 sequence of integers.
 fn encode_ecdsa(r: &[u8], s: &[u8]) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(2 * (MAX_ECDSA_NUMBER + 3));
     for number in [r, s] {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_bits_of_a_number() {
+    fn counts_significant_bits() {
         assert_eq!(bit_length(&[]), 0);
         assert_eq!(bit_length(&[1, 0]), 9);
         assert_eq!(bit_length(&[0x80; 256]), 2048);

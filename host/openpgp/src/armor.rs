@@ -1,4 +1,4 @@
-//! Decodes ASCII armor: base64 between two lines that name its content.
+//! Decodes ASCII armor: base64 between a header line and a tail line, which contain the type of the data.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ pub(crate) enum ArmorKind {
 }
 
 impl ArmorKind {
-    /// Returns the words in the first and the last line.
+    /// Returns the type in the header line and the tail line.
     const fn label(self) -> &'static str {
         match self {
             Self::PublicKey => "PGP PUBLIC KEY BLOCK",
@@ -66,12 +66,12 @@ pub(crate) fn decode(text: &str, kind: ArmorKind) -> Result<Vec<u8>, ArmorError>
     Err(ArmorError::Truncated)
 }
 
-/// Returns the words in a line such as `-----BEGIN PGP SIGNATURE-----`.
+/// Returns the type in a line such as `-----BEGIN PGP SIGNATURE-----`.
 fn boundary<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.strip_prefix("-----")?.strip_prefix(word)?.strip_prefix(' ')?.strip_suffix("-----")
 }
 
-/// Computes the checksum of RFC 4880, section 6.1.
+/// Computes the CRC-24 checksum of RFC 4880, section 6.1.
 fn crc24(bytes: &[u8]) -> u32 {
     let mut crc = 0x00b7_04ce_u32;
     for byte in bytes {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn decodes_common_layouts() {
+    fn decodes_common_armor_layouts() {
         let plain = "-----BEGIN PGP SIGNATURE-----\n\nYWJj\nZGVm\n=Nag/\n-----END PGP SIGNATURE-----\n";
         for text in [
             plain.to_owned(),

@@ -46,13 +46,13 @@ impl<'a> ByteReader<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Reads the number of bytes that a length of the packet counts.
+    /// Reads as many bytes as a length field of the packet specifies.
     pub(crate) fn take_u32(&mut self, count: u32) -> Result<&'a [u8], MalformedData> {
         self.take(usize::try_from(count).map_err(|_| MalformedData::Truncated)?)
     }
 
     /// Reads a multiprecision integer and returns its bytes without leading zeros. The bit count
-    /// may be too high: some programs count the bits of whole bytes.
+    /// may be too high, because some programs count the bits of whole bytes.
     pub(crate) fn integer(&mut self) -> Result<&'a [u8], MalformedData> {
         let bits = self.u16()?;
         let bytes = self.take(usize::from(bits).div_ceil(8))?;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_lose_leading_zeros() {
+    fn leading_zeros_of_integers_are_removed() {
         let mut reader = ByteReader::new(&[0, 9, 1, 0xff, 0, 16, 0, 7, 0, 0, 0, 8]);
         assert_eq!(reader.integer().unwrap(), [1, 0xff]);
         assert_eq!(reader.integer().unwrap(), [7]);

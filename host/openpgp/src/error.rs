@@ -10,7 +10,7 @@ use crate::key::KeyId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArmorError {
-    #[error("it contains no line \"-----BEGIN PGP ...-----\"")]
+    #[error("it contains no \"-----BEGIN PGP ...-----\" line")]
     NotArmored,
     #[error("it is not a {expected}")]
     OtherContent { expected: &'static str },
@@ -54,7 +54,7 @@ pub enum KeyError {
     Empty,
     #[error("the armored text contains more than {} public keys", crate::MAX_KEYS)]
     TooManyKeys,
-    #[error("the public key has more than 512 signatures of itself")]
+    #[error("the public key has more than 512 self-signatures")]
     TooManySignatures,
     #[error("the armored text contains a secret key; publish only the public key")]
     SecretKey,
@@ -70,7 +70,7 @@ pub enum SignatureError {
     TooLarge,
     #[error("there are more than {} public keys", crate::MAX_KEYS)]
     TooManyKeys,
-    /// An armored signature, if a binary one is required.
+    /// The signature is armored, but a binary signature is required.
     #[error("the signature is armored (it starts with \"-----BEGIN PGP\"), but it must be binary")]
     Armored,
     #[error("the armored signature cannot be decoded: {0}")]
@@ -118,7 +118,7 @@ pub enum SignatureError {
     NoSelfSignature { key: KeyId },
     #[error("the key {key} must not be used for signatures, according to its owner")]
     NotASigningKey { key: KeyId },
-    /// The signing subkey is not bound to its primary key in both directions.
+    /// The signing subkey and its primary key have not signed each other (binding and back signature).
     #[error("the key {key} is not a valid signing subkey of the key {primary}")]
     UnboundSubkey { key: KeyId, primary: KeyId },
 }

@@ -1,11 +1,12 @@
-//! Keys of HashiCorp, by which Terraform distinguishes providers of HashiCorp and of partners.
+//! HashiCorp's keys, by which Terraform distinguishes HashiCorp's providers and partners' providers.
 //!
-//! A provider is HashiCorp's if the verifying key has the fingerprint [`HASHICORP_FINGERPRINT`].
-//! A provider is a partner's if [`PARTNER_KEY`] made the trust signature of the author's key.
+//! A provider is published by HashiCorp if the verifying key has the fingerprint
+//! [`HASHICORP_FINGERPRINT`]. A provider is published by a partner if [`PARTNER_KEY`] made the
+//! trust signature on the author's key.
 //!
 //! HashiCorp publishes the partner key in the source of Terraform
-//! (`internal/getproviders/public_keys.go`). The file in this repository is an export of it by
-//! GnuPG, without its encryption subkey.
+//! (`internal/getproviders/public_keys.go`). The file in this repository was exported from that key
+//! with GnuPG, without the encryption subkey.
 
 use crate::key::Fingerprint;
 

@@ -57,7 +57,7 @@ macro_rules! show_hexadecimal {
 show_hexadecimal!(KeyId);
 show_hexadecimal!(Fingerprint);
 
-/// An elliptic curve of ECDSA.
+/// An elliptic curve for ECDSA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Curve {
     P256,
@@ -65,7 +65,7 @@ pub(crate) enum Curve {
     P521,
 }
 
-/// The numbers of a public key.
+/// The algorithm-specific integers of a public key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyMaterial {
     Rsa {
@@ -77,7 +77,7 @@ pub(crate) enum KeyMaterial {
         point: Box<[u8]>,
     },
     Ed25519([u8; 32]),
-    /// An algorithm whose signatures cannot be verified, or that makes no signatures.
+    /// An algorithm that is not supported, or that is not a signature algorithm.
     Unsupported(Box<str>),
 }
 
@@ -165,7 +165,7 @@ impl KeyMaterial {
     }
 }
 
-/// The curve that a key names by an object identifier.
+/// The curve that a key specifies with an object identifier.
 enum NamedCurve {
     Nist(Curve),
     Ed25519,

@@ -1,11 +1,11 @@
-//! Splits a sequence of OpenPGP packets, with headers of the old and of the new format.
+//! Splits a sequence of OpenPGP packets, whose headers have the old or the new format.
 
 use std::borrow::Cow;
 
 use crate::bytes::ByteReader;
 use crate::error::MalformedData;
 
-/// The types of packets that this crate distinguishes.
+/// The packet types that this crate distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
     Signature,
@@ -14,7 +14,7 @@ pub(crate) enum PacketKind {
     SecretKey,
     UserId,
     UserAttribute,
-    /// A packet without meaning for this crate: markers, trust values, padding, experiments.
+    /// A packet that this crate ignores: a marker, trust, padding or experimental packet.
     Ignored,
     Other(u8),
 }
@@ -34,7 +34,7 @@ impl PacketKind {
     }
 }
 
-/// A packet. Only a body that consists of several parts is copied.
+/// A packet. The body is copied only if it consists of partial bodies.
 pub(crate) struct Packet<'a> {
     pub(crate) kind: PacketKind,
     pub(crate) body: Cow<'a, [u8]>,
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_all_forms_of_lengths() {
+    fn reads_all_length_encodings() {
         let body = vec![7; 300];
         let with = |header: &[u8], body: &[u8]| [header, body].concat();
         let long = (PacketKind::Signature, body.clone());

@@ -9,13 +9,13 @@ use crate::signature_packet::{Issuer, SignaturePacket, VersionedSignature};
 /// Maximum size of an armored public key, in bytes.
 pub const MAX_KEY_SIZE: usize = 256 << 10;
 
-/// Maximum number of public keys in an armored text, and of texts for one verification.
+/// Maximum number of public keys in an armored text, and maximum number of texts for one verification.
 pub const MAX_KEYS: usize = 16;
 
-/// Maximum number of signatures of a key by itself. Each one is verified when the key is used.
+/// Maximum number of self-signatures of a key. Each of them is verified when the key is used.
 const MAX_SELF_SIGNATURES: usize = 512;
 
-/// The public keys in one armored text. Usually it is one key.
+/// The public keys in one armored text, which usually contains one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKeys {
     bytes: Vec<u8>,
@@ -26,7 +26,7 @@ impl PublicKeys {
     /// Parses the first armored block of a text.
     ///
     /// # Errors
-    /// If the text is not an armored public key of version 4.
+    /// Returns an error if the text is not an armored public key of version 4.
     pub fn from_armored(text: &str) -> Result<Self, KeyError> {
         if text.len() > MAX_KEY_SIZE {
             return Err(KeyError::TooLarge);
@@ -56,7 +56,7 @@ impl PublicKeys {
     }
 }
 
-/// The key of a public key that makes a signature.
+/// The primary key or subkey that makes a signature.
 #[derive(Clone, Copy)]
 pub(crate) enum SigningKey<'a> {
     Primary,
@@ -68,7 +68,7 @@ pub(crate) enum SigningKey<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PublicKey {
     pub(crate) primary: Key,
-    /// Signatures of the primary key alone.
+    /// Direct key signatures of the primary key.
     pub(crate) signatures: Vec<SignaturePacket>,
     pub(crate) users: Vec<User>,
     pub(crate) subkeys: Vec<Subkey>,
@@ -89,7 +89,7 @@ pub(crate) struct Subkey {
     pub(crate) signatures: Vec<SignaturePacket>,
 }
 
-/// The part of a public key to which the next signatures belong.
+/// The component of a public key to which the next signatures belong.
 enum Signed {
     Primary,
     User,

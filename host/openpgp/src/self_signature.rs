@@ -1,9 +1,9 @@
-//! Determines the properties of a key from its signatures of itself: whether it is revoked, when it
+//! Determines the properties of a key from its self-signatures: whether it is revoked, when it
 //! expires, and whether it may sign data.
 //!
-//! The newest valid signature of each kind is decisive, also for signatures of data that are older
-//! than it: the owner of a key may have revoked or extended it since then. A signature that does
-//! not verify has no effect, because anyone can add one to a public key.
+//! The newest valid signature of each kind applies, even to data signatures that are older, because
+//! the owner of a key may have revoked or extended the key since then. A signature that does not
+//! verify has no effect, because anyone can add a signature to a public key.
 
 use crate::algorithm::{self, SignedContent};
 use crate::error::{RevocationReason, SignatureError};
@@ -30,7 +30,7 @@ impl PublicKey {
     /// Returns the state of a signing key at a time in seconds since 1970.
     ///
     /// # Errors
-    /// If the key must not sign data.
+    /// Returns an error if the key must not sign data.
     pub(crate) fn signing_key_state(
         &self,
         signing: SigningKey<'_>,
@@ -52,7 +52,7 @@ impl PublicKey {
         Ok(SigningKeyState { expires: expires.into_iter().chain(subkey_expires).min() })
     }
 
-    /// Returns the reason of a valid revocation. The primary key revokes itself and its subkeys.
+    /// Returns the reason for a valid revocation. The primary key revokes itself and its subkeys.
     fn revocation(
         &self,
         signatures: &[SignaturePacket],
@@ -88,8 +88,8 @@ impl PublicKey {
         .is_ok()
     }
 
-    /// Returns the properties of the primary key: those of its primary user ID, and those of the
-    /// key alone.
+    /// Returns the properties of the primary key from the signatures of its primary user ID and
+    /// from its direct key signatures.
     fn primary_properties(&self, now: u32) -> Result<PrimaryProperties<'_>, SignatureError> {
         let direct = newest(self.signatures.iter().filter(|signature| {
             signature.kind == kind::DIRECT_KEY && is_current(signature, now) && self.is_own(signature, None)
@@ -148,7 +148,7 @@ impl PublicKey {
         if binding.properties.allows_signing() == Some(false) {
             return Err(SignatureError::NotASigningKey { key });
         }
-        // The subkey must confirm the binding. Otherwise anyone could present another person's
+        // The subkey must have a back signature. Otherwise anyone could present another person's
         // signatures as their own.
         let is_confirmed = binding.embedded().is_some_and(|confirmation| {
             confirmation.kind == kind::PRIMARY_KEY_BINDING
@@ -167,8 +167,8 @@ impl PublicKey {
     }
 }
 
-/// The properties of a primary key in the signature of its user ID and of the key alone. Those of
-/// the user ID take precedence.
+/// The properties of a primary key in the signature of its user ID and in its direct key signature.
+/// The properties in the user ID's signature take precedence.
 struct PrimaryProperties<'a> {
     user: Option<&'a Properties>,
     direct: Option<&'a Properties>,

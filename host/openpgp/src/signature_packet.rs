@@ -1,8 +1,8 @@
 //! Signature packets of version 4.
 //!
-//! A signature has properties, called subpackets, in two areas. Only the first one is signed, so
-//! only properties that are verified otherwise are taken from the second one: the issuer, which
-//! selects the key that must verify the signature, and an embedded signature.
+//! A signature has subpackets in two areas. Only the first area is signed, so only properties that
+//! are verified in another way are read from the second area: the issuer, which selects the key
+//! that must verify the signature, and an embedded signature.
 
 use crate::bytes::ByteReader;
 use crate::error::{MalformedData, RevocationReason};
@@ -20,11 +20,11 @@ pub(crate) mod kind {
     pub(crate) const CERTIFICATION_REVOCATION: u8 = 0x30;
 }
 
-/// The numbers of a signature.
+/// The integers of a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SignatureValue {
     Rsa(Box<[u8]>),
-    /// The numbers `r` and `s`, without leading zeros.
+    /// The integers `r` and `s`, without leading zeros.
     Pair(Box<[u8]>, Box<[u8]>),
     Ed25519([u8; 64]),
     Unsupported,
@@ -81,18 +81,18 @@ pub(crate) struct Properties {
     pub(crate) key_flags: Option<u8>,
     pub(crate) is_primary_user_id: bool,
     pub(crate) revocation_reason: RevocationReason,
-    /// A property that must be understood, but is not.
+    /// A critical subpacket that is not supported.
     pub(crate) unsupported: Option<u8>,
 }
 
 /// The flag of keys that sign data.
 const SIGN_DATA: u8 = 0x02;
 
-/// Maximum difference between the clock of this machine and that of the signer, in seconds.
+/// Maximum difference between this machine's clock and the signer's clock, in seconds.
 const MAX_CLOCK_DIFFERENCE: u32 = 60 * 60;
 
 impl Properties {
-    /// Whether the key may sign data, as far as this signature states it.
+    /// Whether the key may sign data according to this signature.
     pub(crate) fn allows_signing(&self) -> Option<bool> {
         self.key_flags.map(|flags| flags & SIGN_DATA != 0)
     }
@@ -247,7 +247,7 @@ impl<'a> Subpackets<'a> {
             3 => self.lifetime = body.u32()?,
             9 => self.key_lifetime = Some(body.u32()?),
             25 => self.is_primary_user_id = body.u8()? != 0,
-            // Further bytes contain flags of later versions of the format.
+            // Additional bytes contain flags from later versions of the format.
             27 => self.key_flags = Some(body.remaining().first().copied().unwrap_or_default()),
             29 => self.revocation_reason = RevocationReason::from_code(body.u8()?),
             // Properties that do not restrict the use of a signature or key for this crate:

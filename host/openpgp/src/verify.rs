@@ -16,7 +16,7 @@ pub const MAX_SIGNATURE_SIZE: usize = 64 << 10;
 /// The key that made a valid signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// The ID of the primary key, also if a subkey made the signature.
+    /// The ID of the primary key, even if a subkey made the signature.
     pub key_id: KeyId,
     /// The fingerprint of the primary key.
     pub fingerprint: Fingerprint,
@@ -26,13 +26,13 @@ pub struct Verified {
     pub expired: Option<Timestamp>,
 }
 
-/// Verifies that one of the keys made a binary signature of some data.
+/// Verifies that one of the keys made a binary signature of the data.
 ///
 /// The keys are tried in order. A key that did not make the signature is skipped; the first key
 /// that made it, according to the signature, determines the result.
 ///
 /// # Errors
-/// If the signature is not a valid signature by one of the keys.
+/// Returns an error if the signature is not a valid signature by one of the keys.
 pub fn verify_detached(
     signature: &[u8],
     data: &[u8],
@@ -46,7 +46,7 @@ pub fn verify_detached(
 /// the registry.
 ///
 /// # Errors
-/// If the signature is not a valid signature by one of the keys.
+/// Returns an error if the signature is not a valid signature by one of the keys.
 pub fn verify_armored(signature: &str, data: &[u8], keys: &[PublicKeys]) -> Result<Verified, SignatureError> {
     if signature.len() > MAX_SIGNATURE_SIZE {
         return Err(SignatureError::TooLarge);
@@ -57,7 +57,7 @@ pub fn verify_armored(signature: &str, data: &[u8], keys: &[PublicKeys]) -> Resu
 /// Verifies a signature like [`verify_detached`], at a given time.
 ///
 /// # Errors
-/// If the signature is not a valid signature by one of the keys.
+/// Returns an error if the signature is not a valid signature by one of the keys.
 pub fn verify_detached_at(
     signature: &[u8],
     data: &[u8],
@@ -99,8 +99,8 @@ pub fn verify_detached_at(
     }
 }
 
-/// Parses the signatures in a file. Signatures of other versions of the format are ignored if there
-/// is one of version 4.
+/// Parses the signatures in a file. Signatures of other format versions are ignored if there is a
+/// version 4 signature.
 fn parse(bytes: &[u8]) -> Result<Vec<SignaturePacket>, SignatureError> {
     if bytes.len() > MAX_SIGNATURE_SIZE {
         return Err(SignatureError::TooLarge);
@@ -174,7 +174,7 @@ fn error(key: &Key, failure: VerificationFailure) -> SignatureError {
     }
 }
 
-/// Converts a time of the OpenPGP format. All of its times are representable.
+/// Converts an OpenPGP timestamp. All such timestamps are representable.
 fn timestamp(seconds: u32) -> Timestamp {
     Timestamp::from_second(i64::from(seconds)).unwrap_or_default()
 }

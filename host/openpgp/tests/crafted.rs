@@ -30,7 +30,7 @@ fn with_subkey(primary: &Signer, subkey: &Signer, binding: Draft<'_>) -> Vec<u8>
 }
 
 #[test]
-fn accepts_both_notations_of_ed25519() {
+fn accepts_both_ed25519_encodings() {
     for notation in [Notation::Legacy, Notation::Current] {
         let signer = Signer::new(1, notation);
         let key = signer.public_key(CERTIFY | SIGN_DATA);
@@ -43,7 +43,7 @@ fn accepts_both_notations_of_ed25519() {
 }
 
 #[test]
-fn signing_requires_permission_of_the_owner() {
+fn signing_requires_the_signing_key_flag() {
     let signer = signer();
     let signature = document(signer.signature(0));
     assert!(matches!(
@@ -74,7 +74,7 @@ fn self_signature_is_required() {
 }
 
 #[test]
-fn newest_self_signature_is_decisive() {
+fn newest_self_signature_takes_precedence() {
     let signer = signer();
     let signature = document(signer.signature(0));
     let expiring = |created: u32, seconds: u32| {
@@ -97,7 +97,7 @@ fn newest_self_signature_is_decisive() {
 }
 
 #[test]
-fn subkeys_are_bound_in_both_directions() {
+fn signing_subkeys_require_binding_and_back_signatures() {
     let (primary, subkey) = (signer(), Signer::new(2, Notation::Legacy));
     let signature = document(subkey.signature(0));
     let binding = || primary.signature(0x18).hashed(27, &[SIGN_DATA]);
@@ -120,7 +120,7 @@ fn subkeys_are_bound_in_both_directions() {
         let key = with_subkey(&primary, &subkey, binding);
         assert!(matches!(verify(&signature, &key), Err(SignatureError::UnboundSubkey { .. })));
     }
-    // The subkey of another primary key: its binding is by that key.
+    // The subkey belongs to another primary key, which made the binding signature.
     let stolen = stranger.signature(0x18).hashed(27, &[SIGN_DATA]).unhashed(32, &confirmation);
     let key = with_subkey(&primary, &subkey, stolen);
     assert!(matches!(verify(&signature, &key), Err(SignatureError::UnboundSubkey { .. })));
@@ -130,7 +130,7 @@ fn subkeys_are_bound_in_both_directions() {
 }
 
 #[test]
-fn expiry_of_the_primary_key_applies_to_subkeys() {
+fn primary_key_expiry_applies_to_subkeys() {
     let (primary, subkey) = (signer(), Signer::new(2, Notation::Current));
     let certification = primary
         .signature(0x13)
@@ -148,7 +148,7 @@ fn expiry_of_the_primary_key_applies_to_subkeys() {
 }
 
 #[test]
-fn only_the_owner_revokes_a_key() {
+fn only_the_owner_can_revoke_a_key() {
     let signer = signer();
     let signature = document(signer.signature(0));
     let key = signer.public_key(SIGN_DATA);
@@ -178,7 +178,7 @@ fn only_the_owner_revokes_a_key() {
 }
 
 #[test]
-fn times_of_signatures_are_verified() {
+fn signature_times_are_verified() {
     let signer = signer();
     let keys = [parse(&signer.public_key(SIGN_DATA))];
     let at = |seconds: u32| Timestamp::from_second(i64::from(seconds)).unwrap();
@@ -188,7 +188,7 @@ fn times_of_signatures_are_verified() {
     let limited = || signer.signature(0).hashed(3, &100_u32.to_be_bytes());
     assert_eq!(verify(limited(), SIGNED + 99), Ok(None));
     assert!(matches!(verify(limited(), SIGNED + 100), Err(SignatureError::Expired { .. })));
-    // A clock may be slow.
+    // The local clock may be slow.
     assert_eq!(verify(signer.signature(0), SIGNED - 3600), Ok(None));
     assert!(matches!(verify(signer.signature(0), SIGNED - 3601), Err(SignatureError::FromFuture { .. })));
     assert!(matches!(
@@ -219,7 +219,7 @@ fn issuer_selects_the_key() {
 }
 
 #[test]
-fn one_of_several_signatures_is_sufficient() {
+fn one_valid_signature_is_sufficient() {
     let (signer, other) = (signer(), Signer::new(2, Notation::Legacy));
     let key = signer.public_key(SIGN_DATA);
     let (good, unknown) = (document(signer.signature(0)), document(other.signature(0)));
@@ -264,7 +264,7 @@ fn hash_algorithm_is_authenticated() {
 }
 
 #[test]
-fn rejects_other_versions_and_contents_of_keys() {
+fn rejects_unsupported_malformed_and_oversized_keys() {
     let signer = signer();
     let read = |packets: &[u8]| PublicKeys::from_armored(&armor(packets)).unwrap_err();
     let versioned = |version: u8| {

@@ -1,4 +1,4 @@
-//! Keys and signatures that the installed GnuPG makes during the test.
+//! Keys and signatures that the installed GnuPG creates during the test.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test ends there")]
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use wardian_openpgp::{PublicKeys, SignatureError, verify_detached};
 
-/// Runs gpg in its own home directory and returns its output, or `None` if it is not installed.
+/// Runs gpg with a separate home directory. Returns the output, or `None` if gpg is not installed.
 fn gpg(home: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("gpg");
     command.env("GNUPGHOME", home).current_dir(home);
@@ -20,7 +20,7 @@ fn gpg(home: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
         .stderr(Stdio::piped())
         .spawn()
         .ok()?;
-    // The output is shorter than the buffer of a pipe, so the program ends before it is read.
+    // The output fits into the pipe's buffer, so the program exits before the output is read.
     let started = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if started.elapsed() > Duration::from_mins(2) {
@@ -35,7 +35,7 @@ fn gpg(home: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn verifies_signatures_of_the_installed_gnupg() {
+fn verifies_signatures_made_by_the_installed_gnupg() {
     let directory = tempfile::tempdir().unwrap();
     let home = directory.path();
     #[cfg(unix)]

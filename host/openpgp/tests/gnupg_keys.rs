@@ -1,4 +1,4 @@
-//! Keys and signatures that GnuPG 2.2 made (`data/generate`).
+//! Keys and signatures that GnuPG 2.2 created (`data/generate`).
 
 mod support;
 
@@ -52,7 +52,7 @@ fn reports_the_primary_key_of_a_signing_subkey() {
 }
 
 #[test]
-fn rejects_signatures_of_other_data() {
+fn rejects_signatures_over_other_data() {
     for name in ["rsa2048", "ed25519", "nistp256", "nistp384", "nistp521"] {
         let id = keys(&format!("{name}.asc")).fingerprints().next().unwrap().key_id();
         let result =
@@ -62,7 +62,7 @@ fn rejects_signatures_of_other_data() {
 }
 
 #[test]
-fn names_the_key_and_the_algorithm_that_are_not_supported() {
+fn error_names_key_and_unsupported_algorithm() {
     let message = |signature: &str, key: &str| verify(signature, key).unwrap_err().to_string();
     for (name, algorithm) in [
         ("dsa2048", "DSA"),
@@ -143,7 +143,7 @@ fn tries_all_keys() {
 }
 
 #[test]
-fn armored_signatures_have_their_own_function() {
+fn armored_signatures_are_accepted_only_by_verify_armored() {
     let armored = text("ed25519.armored.asc");
     let keys = [keys("ed25519.asc")];
     assert_eq!(verify_detached(armored.as_bytes(), &data("document"), &keys), Err(SignatureError::Armored));
@@ -153,7 +153,7 @@ fn armored_signatures_have_their_own_function() {
 }
 
 #[test]
-fn keys_contain_the_bytes_that_trust_signatures_cover() {
+fn keys_keep_the_bytes_that_trust_signatures_sign() {
     let keys = keys("ed25519.asc");
     assert_eq!(keys.as_bytes().first(), Some(&0x98));
     assert_eq!(PublicKeys::from_armored(&support::armor(keys.as_bytes())).unwrap(), keys);

@@ -1,4 +1,4 @@
-//! Damaged and arbitrary input: it never verifies as something else, and never causes a panic.
+//! Damaged and arbitrary input: it never verifies, and never causes a panic.
 
 mod support;
 
@@ -60,8 +60,8 @@ fn changed_signatures_are_rejected() {
     }
 }
 
-/// Whether a byte counts the bits of a number of a signature. The count may change without a change
-/// of the bytes that it selects.
+/// Whether a byte belongs to the bit count of an integer in a signature. The count may change
+/// without changing the bytes that it selects.
 fn is_bit_count(signature: &[u8], index: usize) -> bool {
     let first = unsigned_area(signature).end + 2;
     let bits = usize::from(u16::from_be_bytes([signature[first], signature[first + 1]]));
@@ -70,7 +70,7 @@ fn is_bit_count(signature: &[u8], index: usize) -> bool {
 }
 
 #[test]
-fn damaged_keys_never_replace_a_key() {
+fn damaged_key_never_verifies_as_another_key() {
     for (name, key) in PAIRS {
         let (signature, keys) = (data(name), keys(key));
         let expected = verify(&signature, &keys).unwrap();

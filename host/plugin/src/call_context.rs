@@ -1,7 +1,7 @@
 //! The context of a plugin call: the object for which the call is made, and the sensitive values
 //! that must not be shown.
 //!
-//! Requests contain resource types, as defined by the protocol, but people identify resource
+//! Requests contain resource types, as defined by the protocol, but users identify resource
 //! instances by their addresses. The engine creates one [`CallContext`] for each operation and
 //! passes it with every call. The crates that execute calls include the address in diagnostics, log
 //! lines and audit records, and redact the [sensitive values](SensitiveValues) in them.
@@ -23,13 +23,13 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// Creates a context without sensitive values. The address is that of a resource instance or a
-    /// provider configuration, or another name for the operation.
+    /// Creates a context without sensitive values. The address is the address of a resource
+    /// instance or a provider configuration, or another name for the operation.
     pub fn new(address: impl Into<Arc<str>>) -> Self {
         Self { address: Some(address.into()), sensitive_values: SensitiveValues::default() }
     }
 
-    /// Returns a context for the same object, with other sensitive values.
+    /// Returns a context for the same object with different sensitive values.
     #[must_use]
     pub fn with_sensitive_values(&self, sensitive_values: SensitiveValues) -> Self {
         Self { address: self.address.clone(), sensitive_values }
@@ -94,8 +94,8 @@ impl PluginCall {
         Self { plugin: Arc::clone(plugin), function, type_name: type_name.cloned(), context: context.clone() }
     }
 
-    /// Returns a placeholder call for code that an instance runs outside of any call, such as its
-    /// start code.
+    /// Returns a placeholder for code that an instance runs outside of any call, such as its
+    /// initialization.
     pub fn outside_of_calls(plugin: &Arc<str>) -> Self {
         Self::new(plugin, "start", None, &CallContext::default())
     }

@@ -15,8 +15,7 @@ pub struct FileGate {
     decide_content: Option<Arc<DecideContent>>,
 }
 
-/// The decision on an access. The error is the reason, which is shown to users as part of a
-/// sentence.
+/// The decision on an access. An error contains the reason for a denial, as part of a sentence.
 type Decide = dyn Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync;
 type DecideContent = dyn Fn(&CallContext, &Path, &[u8]) -> Result<(), String> + Send + Sync;
 
@@ -38,7 +37,7 @@ impl FileGate {
     /// Checks that an absolute path may be read or listed for the object of this call context.
     ///
     /// # Errors
-    /// The reason why this is not allowed.
+    /// Returns the reason why the access is not allowed.
     pub fn check(&self, context: &CallContext, path: &Path) -> Result<(), String> {
         self.decide.as_ref().map_or(Ok(()), |decide| decide(context, path))
     }
@@ -46,7 +45,7 @@ impl FileGate {
     /// Checks that the content of a file may be used for the object of this call context.
     ///
     /// # Errors
-    /// The reason why this is not allowed.
+    /// Returns the reason why the content must not be used.
     pub fn check_content(&self, context: &CallContext, path: &Path, content: &[u8]) -> Result<(), String> {
         self.decide_content.as_ref().map_or(Ok(()), |decide| decide(context, path, content))
     }

@@ -3,8 +3,8 @@
 //!
 //! The sandbox and the bridge to native plugins implement [`Provider`] and [`Provisioner`]; the
 //! engine does not depend on which of the two it uses. This crate does not depend on the
-//! configuration language or the engine. It also removes the [sensitive values](SensitiveValues)
-//! that a plugin received from the plugin's output and records.
+//! configuration language or the engine. It also redacts the [sensitive values](SensitiveValues)
+//! that a plugin received, in the plugin's output and records.
 
 #![warn(missing_docs)]
 

@@ -346,7 +346,7 @@ pub struct ApplyRequest {
 /// The response of [`Provider::apply_resource_change`].
 #[derive(Clone, Debug)]
 pub struct ApplyResponse {
-    /// The new state; null if the object was destroyed. If it is absent, the prior state is kept.
+    /// The new state; null if the object was destroyed. If it is absent, the prior state remains.
     pub new_state: Option<Value>,
     /// The private data to store with the object.
     pub private: PrivateBytes,

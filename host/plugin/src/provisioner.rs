@@ -14,7 +14,7 @@ use crate::schema::Schema;
 /// A provisioner runs steps for an object that has just been created or will be destroyed.
 ///
 /// Values have the schema's implied type and no marks. All calls can be made concurrently; dropping
-/// a call cancels it and everything that it has started. This trait does not define what a
+/// a call cancels it and all operations that it has started. This trait does not define what a
 /// provisioner may access: the implementation of the calls checks each access.
 #[async_trait]
 pub trait Provisioner: Send + Sync {
@@ -37,7 +37,7 @@ pub trait Provisioner: Send + Sync {
     async fn stop(&self) -> Result<(), String>;
 }
 
-/// Receives a provisioner's output: one or more lines, each with or without its line end.
+/// Receives a provisioner's output: one or more lines, each with or without its line break.
 pub type ProvisionOutput<'a> = dyn FnMut(&str) + Send + 'a;
 
 /// The request of [`Provisioner::provision`].

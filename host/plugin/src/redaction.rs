@@ -7,8 +7,8 @@
 //! sensitive. During that time, plugin output and the records about the plugin are passed through
 //! [`SensitiveValues::redact`].
 //!
-//! A string is found in plain form, and encoded in JSON, in a URL or in base64, at any offset of
-//! the encoded data (for example, a password in a header); the lines of a multi-line string are
+//! A string is found in plain form and in its encodings in JSON, URLs and base64, at any offset of
+//! the encoded data (for example, a password in a header). The lines of a multi-line string are
 //! also found individually. Strings shorter than four bytes are not searched for, nor are `true`,
 //! `false` and `null`: such strings are so common that redacting them would make log lines useless.
 //!
@@ -51,7 +51,7 @@ pub struct SensitiveValues(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// Other sets of sensitive values that are included in this one.
+    /// Other sets of sensitive values that are included in this set.
     chain: Vec<SensitiveValues>,
     /// The values of earlier calls that are also redacted.
     earlier: Option<LifetimeSensitiveValues>,
@@ -153,7 +153,7 @@ impl SensitiveValues {
         }
     }
 
-    /// Returns the length of the part of incomplete text that can already be redacted. The
+    /// Returns the length of the prefix of incomplete text that can already be redacted. The
     /// remaining text may be the beginning of a secret.
     pub fn settled_length(&self, text: &str) -> usize {
         let mut found = Matches::default();

@@ -300,7 +300,7 @@ impl NestedBlock {
     }
 }
 
-/// The schemas of everything that a provider serves.
+/// The schemas of all types that a provider serves.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderSchema {
     /// Capabilities of the provider that are not part of the first version of the protocol.
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_block_has_empty_value_of_its_nesting() {
+    fn value_of_absent_block_depends_on_its_nesting() {
         let element = Type::object([("a", Type::String)]);
         let cases = [
             (BlockNesting::Single, Value::null(element.clone())),

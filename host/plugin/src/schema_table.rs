@@ -10,14 +10,14 @@ use wardian_value::Str;
 
 use crate::schema::Schema;
 
-/// A provider's schemas of one kind, such as those of its resource types.
+/// A provider's schemas of one kind, such as the schemas of its resource types.
 #[derive(Clone, Default)]
 pub struct SchemaTable {
     schemas: BTreeMap<Str, OnceLock<Arc<Schema>>>,
     source: Option<Arc<dyn SchemaSource>>,
 }
 
-/// The source of those schemas of a table that have not been decoded yet.
+/// The source of the schemas that have not been decoded yet.
 pub trait SchemaSource: Send + Sync {
     /// Returns the schema for a name in the table; `None` if it cannot be decoded, in which case
     /// the name is treated as absent. The source reports the reason.
@@ -86,7 +86,7 @@ impl<const N: usize> From<[(Str, Arc<Schema>); N]> for SchemaTable {
     }
 }
 
-/// Shows only the names, so that debug output does not cause decoding.
+/// Formats only the names, so that debug output does not cause decoding.
 impl fmt::Debug for SchemaTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.schemas.keys()).finish()
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_requested_schemas_are_decoded_and_once() {
+    fn only_requested_schemas_are_decoded_and_only_once() {
         let source = Arc::new(Counting::default());
         let table = SchemaTable::new(["a".into(), "b".into(), "broken".into()], source.clone());
         assert_eq!(table.keys().map(|name| &**name).collect::<Vec<_>>(), ["a", "b", "broken"]);

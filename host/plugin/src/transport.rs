@@ -2,8 +2,8 @@
 //!
 //! A transport implements [`Wire`], which has a method for each call of the protocol; a call that
 //! fails returns only diagnostics. [`Transport`] turns a `Wire` into a [`Provider`]. The encoding
-//! of values, the lookup of schemas and the texts of failures are implemented once, here; each
-//! transport defines its own messages.
+//! of values, the lookup of schemas and the error messages are implemented once, in this module;
+//! each transport defines its own request and response types.
 
 mod decoded_schema;
 mod encoding;

@@ -1,4 +1,4 @@
-//! Patterns for IP addresses: ranges, and the other elements of the argument `addresses`.
+//! Patterns for IP addresses: ranges, and the other elements of the `addresses` argument.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -133,7 +133,7 @@ impl fmt::Debug for AddressRange {
     }
 }
 
-/// An element of the argument `addresses`.
+/// An element of the `addresses` argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum AddressPattern {
     /// All addresses of a kind.
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn range_applies_to_embedded_addresses() {
+    fn range_applies_to_ipv4_addresses_embedded_in_ipv6() {
         let range = AddressRange::parse("10.20.0.0/16").unwrap();
         let matches = |address: &str, effect| range.matches(address.parse().unwrap(), effect);
         for certain in ["10.20.0.7", "::ffff:10.20.0.7", "64:ff9b::a14:7", "2002:a14:7::1"] {

@@ -1,8 +1,7 @@
 //! Capability requests, represented by the rules that grant them.
 //!
-//! A request can contain only what a rule can grant: the request is converted to the text of a
-//! rule, which is then parsed like any other rule. So the request is represented by the rule that
-//! grants it.
+//! A request can contain only access that a rule can grant: the request is converted to the text of
+//! a rule, which is then parsed like any other rule. The parsed rule represents the request.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -94,7 +93,7 @@ impl CapabilityRequest {
     /// must be absolute.
     ///
     /// # Errors
-    /// If the request is not a valid rule.
+    /// Returns an error if the request is not a valid rule.
     pub fn new(
         capability: &str,
         arguments: impl IntoIterator<Item = (String, RuleArgument)>,
@@ -111,7 +110,7 @@ impl CapabilityRequest {
     /// Creates a request on behalf of a user, without a reason; see [`CapabilityRequest::new`].
     ///
     /// # Errors
-    /// If the request is not a valid rule.
+    /// Returns an error if the request is not a valid rule.
     pub fn without_reason(
         capability: &str,
         arguments: impl IntoIterator<Item = (String, RuleArgument)>,
@@ -216,8 +215,8 @@ fn is_unambiguous(text: &str) -> bool {
 }
 
 /// Returns a host in canonical form, so that the policy contains the host in the form that the user
-/// has seen, even if a letter looks like another letter. An invalid host is returned unchanged, and
-/// rejected together with the rule.
+/// has seen, even if the name contains confusable characters. An invalid host is returned
+/// unchanged, and rejected together with the rule.
 fn canonical_host(host: &str) -> String {
     HostPattern::parse(host).map_or_else(|_| host.to_owned(), |pattern| pattern.to_string())
 }

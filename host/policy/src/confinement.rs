@@ -1,10 +1,10 @@
 //! Confines native plugins, if a policy requires it, with the rules that the kernel can enforce.
 //!
 //! The kernel can restrict access to directories, each including everything below it, and to TCP
-//! ports. So a directory that contains a denied or protected path cannot be granted to native code,
-//! and of a `network` rule, only the ports are enforced, and only for TCP. A rule that cannot be
-//! enforced is an error, and the plugin does not run: a rule that only appears to be enforced is
-//! worse than no rule.
+//! ports. Therefore, a directory that contains a denied or protected path cannot be granted to
+//! native code. For a `network` rule, only the ports are enforced, and only for TCP. A rule that
+//! cannot be enforced causes an error, and the plugin does not run: a rule that only appears to be
+//! enforced is worse than no rule.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn grants_directories_and_ports_of_rules() {
+    fn grants_directories_and_ports_from_rules() {
         let rules = r#"
             allow filesystem {
               directories = ["data", "/srv/shared"]

@@ -110,8 +110,8 @@ impl Denial {
         }
     }
 
-    /// Returns the line that denies the request. If the name is granted but not the address, or the
-    /// directory but not its protected files, returns the line of that grant.
+    /// Returns the line that denies the request. If the name is granted but not the address, or if
+    /// the directory is granted but not its protected files, returns the line of that grant.
     pub fn rule(&self) -> Option<&SourceLocation> {
         match &self.reason {
             DenialReason::Rule { location, .. } | DenialReason::ProtectedClass { location } => Some(location),
@@ -123,7 +123,13 @@ impl Denial {
 
 impl fmt::Display for Denial {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} is denied {}: {}", self.plugin.for_display(), self.request, self.reason)?;
+        write!(
+            formatter,
+            "{} is denied access ({}): {}",
+            self.plugin.for_display(),
+            self.request,
+            self.reason
+        )?;
         if self.protected.is_empty() || !self.is_missing_grant() {
             return Ok(());
         }

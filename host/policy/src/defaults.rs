@@ -7,10 +7,10 @@ use wardian_diagnostic::SourceFile;
 use crate::level::Level;
 use crate::policy::PolicyFile;
 
-/// The resources of the first two providers are files in the configuration's directory. Resources
-/// of the first provider may be files of the configuration itself, or hooks of the repository. As
-/// in Terraform, the provisioners run the commands, and copy the files to the machines, that the
-/// configuration specifies.
+/// The resources of the first two providers are files in the configuration's directory. The first
+/// provider's resources may be configuration files or the repository's hooks. As in Terraform, the
+/// provisioners run the commands, and copy the files to the machines, that the configuration
+/// specifies.
 const TEXT: &str = r#"otherwise = "defer"
 
 plugin "hashicorp/local" {

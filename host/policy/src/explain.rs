@@ -1,7 +1,7 @@
 //! Explains the effective policy of a plugin, line by line.
 //!
-//! The rules of all files that do not defer are intersected pair by pair: an access that is granted
-//! by two rules is listed with the lines of both ([`combined`]). If the intersection of two
+//! The rules of all files that do not defer are intersected in pairs: an access that is granted by
+//! two rules is listed with the lines of both rules ([`combined`]). If the intersection of two
 //! patterns cannot be written as one pattern, both are listed, joined by "and".
 
 mod combined;
@@ -42,8 +42,8 @@ pub struct Explanation {
     pub is_cut_short: bool,
     /// Limits and deterministic mode.
     pub settings: Settings,
-    /// How native plugins are treated, and the line that sets this. Without a line, it follows from
-    /// the default actions of the files.
+    /// The treatment of native plugins, and the line that sets it. If there is no such line, the
+    /// files' default actions determine the treatment.
     pub native: (NativePlugins, Option<SourceLocation>),
     pub credentials: Vec<ExplainedCredential>,
 }

@@ -22,7 +22,7 @@ pub struct PolicyPaths {
     /// The organisation's file at its fixed path; optional.
     pub system: Option<PathBuf>,
     /// Another file of the organisation, at the path in an environment variable. It must exist. It
-    /// does not replace the file at the fixed path, since otherwise a variable could disable that
+    /// does not replace the file at the fixed path, since a variable could otherwise disable that
     /// file.
     pub from_environment: Option<PathBuf>,
     /// The user's file; optional.
@@ -41,7 +41,7 @@ impl PolicyPaths {
 /// Reads all policy files.
 ///
 /// # Errors
-/// Returns all problems of all files.
+/// Returns all errors in all files.
 pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut files = Vec::new();
@@ -78,7 +78,7 @@ pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
 /// Reads a policy file; returns [`None`] if it does not exist. `name` is its display name.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or all problems of its content.
+/// Returns an error if the file cannot be read, or all errors in its content.
 pub fn read_file(
     level: Level,
     path: &Path,

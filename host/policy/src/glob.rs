@@ -142,7 +142,7 @@ impl Glob {
 
     fn run(&self, input: impl Iterator<Item = Input>) -> bool {
         let end = self.steps.len();
-        // The set of current states: positions in the pattern.
+        // The set of current states, which are positions in the pattern.
         let mut states = vec![false; end + 1];
         let mut next = vec![false; end + 1];
         add_state(&mut states, &self.steps, 0);

@@ -12,7 +12,8 @@ use crate::publisher::{IdentityPart, PublisherIdentity};
 use crate::source_location::SourceLocation;
 
 /// A `require_signature` block: releases of some plugins must have the signature of a publisher
-/// whose identity matches all patterns. Without patterns, any publisher satisfies it.
+/// whose identity matches all patterns. If there are no patterns, any publisher satisfies the
+/// requirement.
 #[derive(Clone, Debug)]
 pub struct IdentityRequirement {
     pub(crate) pattern: PluginPattern,
@@ -55,7 +56,7 @@ impl IdentityRequirement {
     }
 }
 
-/// The blocks of all policies that require a signature of one plugin. There is at least one.
+/// The blocks of all policies that require a signature of one plugin. The list is not empty.
 #[derive(Clone, Debug)]
 pub struct SignatureRequirement<'a> {
     blocks: Vec<&'a IdentityRequirement>,
@@ -71,20 +72,20 @@ impl<'a> SignatureRequirement<'a> {
         self.blocks.iter().copied()
     }
 
-    /// Returns the requirements that a publisher does not meet. A publisher must meet those of every
-    /// block.
+    /// Returns the requirements that a publisher does not meet. A publisher must meet the
+    /// requirements of every block.
     pub fn unmet(&self, identity: &PublisherIdentity) -> Vec<UnmetRequirement<'a>> {
         self.blocks.iter().flat_map(|block| block.unmet(identity)).collect()
     }
 }
 
-/// A part of an identity that a policy requires to be different.
+/// A part of a publisher's identity that does not match a policy's requirement.
 #[derive(Clone, Debug)]
 pub struct UnmetRequirement<'a> {
     pub requirement: &'a IdentityRequirement,
     pub part: IdentityPart,
     pub pattern: &'a str,
-    /// The part of the publisher's identity, if it has this part.
+    /// The value of the part in the publisher's identity, if the identity has this part.
     pub found: Option<Box<str>>,
 }
 

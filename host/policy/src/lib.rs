@@ -7,17 +7,17 @@
 //! protected files in the header of `protected.rs`, and the canonical forms of hosts, addresses,
 //! paths and patterns in the headers of their modules.
 //!
-//! A user's grants are rules in the root module's file, not in a separate store: so there is only
-//! one language to read, a grant is part of the pull request that needs it, and reviewers see the
-//! grant in context. Only the hash of the component for which access was granted is stored
+//! A user's grants are rules in the root module's file, not in a separate store. Therefore, there
+//! is only one language to read, a grant is part of the pull request that needs it, and reviewers
+//! see the grant in context. Only the hash of the component for which access was granted is stored
 //! elsewhere, in the consent lock file.
 //!
 //! This crate does not depend on WebAssembly, configuration or state. It opens no connections,
 //! and no files except the policy files at the caller's paths (`files.rs`).
 //!
 //! Invariants:
-//! - ambiguous input is denied: a file with any error is not a policy, and without a policy
-//!   nothing is granted;
+//! - ambiguous input is denied: a file with any error is not a policy, and nothing is granted
+//!   without a policy;
 //! - an access that one file denies is not granted by another file;
 //! - the cost of a decision is linear in the size of the plugin's rules, regardless of the
 //!   wildcards in them.

@@ -1,8 +1,9 @@
 //! Parses policy files.
 //!
 //! Parsing is strict: an unknown name causes an error, since a policy with a misspelled rule could
-//! allow too much or mislead its readers. So a file that uses features of a later version is
-//! rejected, and nothing runs. Values are literals: there are no references and no computations.
+//! allow too much or mislead its readers. Therefore, a file that uses features of a later version
+//! is rejected, and no plugin runs. Values are literals: there are no references and no
+//! computations.
 
 mod capability;
 mod identity;
@@ -23,8 +24,7 @@ use crate::rule::{Effect, Rule};
 use crate::settings::Settings;
 use crate::source_location::LineIndex;
 
-/// Maximum number of reported problems; a file that is not a policy has one on almost every
-/// line.
+/// Maximum number of reported problems; a file that is not a policy has a problem on almost every line.
 const MAX_PROBLEMS: usize = 50;
 
 impl PolicyFile {

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! Each file allows a request, denies it, or defers. Within a file, a denial takes precedence over
-//! all grants, and the order of rules does not matter. A file without a matching rule denies,
-//! unless it has `otherwise = "defer"`. In that case, the other files determine the decision. A
-//! request is allowed if no file denies it and at least one allows it. So an additional file can
-//! deny accesses, and can grant accesses on which all higher levels defer, but it can never grant
-//! accesses that a higher level denies.
+//! all grants, and the order of rules does not matter. A file without a matching rule denies the
+//! request, unless the file has `otherwise = "defer"`. In that case, the other files determine the
+//! decision. A request is allowed if no file denies it and at least one file allows it. Therefore,
+//! an additional file can deny accesses, and can grant accesses for which all higher levels defer,
+//! but it can never grant accesses that a higher level denies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -126,7 +126,7 @@ pub struct Policy {
     all_plugins: Arc<PathsOfAllPlugins>,
 }
 
-/// The paths in the rules of all plugins, and in the default grants of one.
+/// The paths in the rules for all plugins, and in the default grants of one plugin.
 #[derive(Clone, Debug, Default)]
 struct PathsOfAllPlugins {
     named: BTreeSet<PathBuf>,
@@ -215,8 +215,8 @@ impl Policy {
         self.untrusted = Some(Arc::new(restrictions));
     }
 
-    /// Protects a file, or a directory with everything below it, from plugins for which no rule
-    /// names the class. The path need not exist.
+    /// Protects a file, or a directory with everything below it, from all plugins without a rule
+    /// that names the class. The path need not exist.
     pub fn protect(&mut self, class: ProtectedClass, path: &Path) {
         Arc::make_mut(&mut self.protected).protect(class, path);
     }
@@ -542,15 +542,15 @@ impl PluginPolicy {
         self.targets.get(path).map(PathBuf::as_path)
     }
 
-    /// Returns the directories that a rule grants to any plugin for writing, or to this one by
+    /// Returns the directories that a rule grants to any plugin for writing, or to this plugin by
     /// default. Their content is not trustworthy. The default grants of other plugins are omitted,
     /// since embedded plugins write only files that the configuration specifies.
     pub fn writable_directories(&self) -> impl Iterator<Item = &Path> {
         self.all_plugins.writable.iter().map(PathBuf::as_path)
     }
 
-    /// Returns every path in a rule for any plugin, and in the default grants of this one. A plugin
-    /// must not change the file to which such a path resolves.
+    /// Returns every path in a rule for any plugin, and in the default grants of this plugin. A
+    /// plugin must not change the file to which such a path resolves.
     pub fn paths_of_all_plugins(&self) -> &BTreeSet<PathBuf> {
         &self.all_plugins.named
     }
@@ -560,9 +560,9 @@ impl PluginPolicy {
         &self.settings
     }
 
-    /// Returns the limits in the organisation's and the user's files, without those of the root
-    /// module. Both are responsible for the machine, so they may set limits above the host's
-    /// defaults.
+    /// Returns the limits in the organisation's and the user's files, without the root module's
+    /// limits. The organisation and the user are responsible for the machine, so they may set
+    /// limits above the host's defaults.
     pub fn machine_limits(&self) -> PluginLimits {
         let mut settings = Settings::default();
         let files = self.files.iter().filter(|file| matches!(file.level, Level::Organisation | Level::User));
@@ -570,7 +570,7 @@ impl PluginPolicy {
         settings.limits
     }
 
-    /// Returns how the plugin is treated if it is a native plugin. A file that neither defers nor
+    /// Returns the treatment of the plugin if it is a native plugin. A file that neither defers nor
     /// has the setting denies the plugin, since no other rule restricts native plugins. If no file
     /// has the setting, the plugin runs with a warning.
     pub fn native(&self) -> NativePlugins {

@@ -36,7 +36,7 @@ pub fn grant_block(plugin: &ProviderAddress, requests: &[&CapabilityRequest]) ->
 /// this plugin only, or in a new block at the end. If `text` is `None`, the result is a new file.
 ///
 /// # Errors
-/// If the text is not a valid policy, before or after the change.
+/// Returns an error if the text is not a valid policy, before or after the change.
 pub fn add_grants(
     text: Option<&str>,
     plugin: &ProviderAddress,
@@ -57,7 +57,7 @@ pub fn add_grants(
     Ok(new)
 }
 
-/// Whether the label of a block is for the plugin only.
+/// Whether a block's label matches only the plugin.
 fn is_for(label: &str, plugin: &ProviderAddress) -> bool {
     PluginPattern::parse(label).is_ok_and(|pattern| pattern.is_exactly(plugin))
 }
@@ -128,8 +128,8 @@ fn render_rules(requests: &[&CapabilityRequest]) -> String {
     text
 }
 
-/// Returns the start of the line with the closing brace of the last block that is for this plugin
-/// only. `None` if the line has other content.
+/// Returns the start of the line with the closing brace of the last block whose label matches only
+/// this plugin. `None` if the line has other content.
 fn insertion_point(text: &str, plugin: &ProviderAddress) -> Option<usize> {
     let (body, problems) = parse_body(&SourceFile::new(POLICY_FILE_NAME, text));
     if problems.has_errors() {

@@ -62,7 +62,7 @@ pub fn least_privilege_policy(
 /// The accesses of one plugin, as rendered values.
 #[derive(Default)]
 struct PluginAccesses {
-    /// HTTP methods by scheme, port, addresses to list, and host.
+    /// HTTP methods, by scheme, port, listed addresses, and host.
     network: BTreeMap<(NetworkKey, String), BTreeSet<String>>,
     files: BTreeMap<PathBuf, NeededFileAccess>,
     environment: BTreeSet<String>,
@@ -82,7 +82,7 @@ struct NeededFileAccess {
 type NetworkKey = (Option<String>, Option<u16>, Option<String>);
 
 impl PluginAccesses {
-    /// Adds an access; `None` if no rule can name it exactly.
+    /// Adds an access. Returns `None` if no rule can match it exactly.
     fn add(
         &mut self,
         request: &AccessRequest,
@@ -190,7 +190,7 @@ impl PluginAccesses {
     }
 }
 
-/// Returns the paths without those that are below another one with at least the same access.
+/// Returns the paths, without paths below another path that has at least the same access.
 fn outermost(files: &BTreeMap<PathBuf, NeededFileAccess>) -> Vec<(&Path, &NeededFileAccess)> {
     let is_covered = |path: &Path, needed: &NeededFileAccess| {
         path.ancestors().skip(1).filter_map(|above| files.get(above)).any(|granted| {

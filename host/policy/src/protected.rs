@@ -5,7 +5,7 @@
 //! rule that allows an access must name every class of the file.
 //!
 //! Names are compared in a folded form, so that a name that a file system could treat as equal to a
-//! protected name is protected, too.
+//! protected name is also protected.
 
 pub(crate) mod content;
 mod fold;
@@ -22,8 +22,7 @@ use names::classes_of_name;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtectedFiles {
-    /// The folded path of the root module. The operator chooses the names of the directories above
-    /// it.
+    /// The folded path of the root module. The operator chooses the names of its parent directories.
     root_module: Vec<u8>,
     paths: Vec<PathBuf>,
     /// The classes of the files at these folded paths and below.
@@ -109,7 +108,7 @@ fn prefixes(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     root.into_iter().chain(above).chain([path])
 }
 
-/// Whether a path is that of a sidecar file of a state: `NAME.backup`, `NAME.TIME.backup`,
+/// Whether a path belongs to a sidecar file of a state: `NAME.backup`, `NAME.TIME.backup`,
 /// `.NAME.journal`, `.NAME.lock.info`, or a temporary file that replaces one of these.
 fn belongs_to_state(path: &[u8], directory: &[u8], state: &[u8]) -> bool {
     let Some(name) = path.strip_prefix(directory).and_then(|rest| rest.strip_prefix(b"/")) else {
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn sidecar_files_of_states_are_states() {
+    fn state_sidecar_files_have_the_state_class() {
         let of = |name: &str| {
             classes(&format!("/srv/x.tf/project/out/{name}"), FileOperation::Read, AccessExtent::Path)
         };

@@ -1,10 +1,10 @@
 //! Identities of publishers.
 //!
-//! A signature of a release contains an identity that its issuer (an OpenID Connect provider)
-//! confirmed: a repository and a workflow, or a person. [`PublisherIdentity`] is the part of it that
-//! remains the same from release to release. The consent lock file records it at the first use of a
-//! plugin, and [`PublisherIdentity::changes`] compares a later release with it; policies can require
-//! it ([`crate::IdentityRequirement`]).
+//! A release's signature contains an identity that an issuer (an OpenID Connect provider)
+//! confirmed: a repository and a workflow, or a person. [`PublisherIdentity`] is the part of the
+//! identity that is the same for all releases. The consent lock file records it at the first use of
+//! a plugin, [`PublisherIdentity::changes`] compares a later release with it, and policies can
+//! require it ([`crate::IdentityRequirement`]).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -85,7 +85,7 @@ impl PublisherIdentity {
     /// Creates an identity from its parts.
     ///
     /// # Errors
-    /// If the parts do not form an identity, or cannot be displayed unambiguously.
+    /// Returns an error if the parts do not form an identity, or cannot be displayed unambiguously.
     pub fn new(
         parts: impl IntoIterator<Item = (IdentityPart, String)>,
     ) -> Result<Self, PublisherIdentityError> {
@@ -135,7 +135,7 @@ impl PublisherIdentity {
             .collect()
     }
 
-    /// Returns the parts in which another identity differs from this one.
+    /// Returns the parts in which another identity differs from this identity.
     pub fn changes(&self, new: &Self) -> Vec<IdentityChange> {
         IdentityPart::ALL
             .into_iter()
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_name_the_parts() {
+    fn changes_name_the_changed_fields() {
         let old = identity(&REPOSITORY).unwrap();
         assert_eq!(old.changes(&old), []);
         let mut parts = REPOSITORY;

@@ -1,4 +1,4 @@
-//! The settings of a policy besides rules: limits, native plugins, deterministic mode.
+//! The settings of a policy other than rules: limits, native plugins, deterministic mode.
 //!
 //! Within a file, the most specific block that contains the setting applies; among equally specific
 //! blocks, the strictest value applies. Among files, the strictest value applies.
@@ -16,7 +16,7 @@ pub struct PolicySetting<T> {
     pub location: SourceLocation,
 }
 
-/// How a native plugin, which is not sandboxed, is treated.
+/// The treatment of a native plugin, which is not sandboxed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NativePlugins {
     /// The plugin runs without a warning.
@@ -162,12 +162,12 @@ impl PluginLimits {
     }
 }
 
-/// Limits of the values that expressions produce. These limits apply to a run, not to a plugin.
+/// Limits on the values that expressions produce. These limits apply to a run, not to a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvaluationSettings {
-    /// Bytes of the values of one expression.
+    /// Total size of the values of one expression, in bytes.
     pub expression_size: Option<PolicySetting<u64>>,
-    /// Bytes of the values of all expressions of a run.
+    /// Total size of the values of all expressions in a run, in bytes.
     pub total_size: Option<PolicySetting<u64>>,
 }
 
@@ -186,7 +186,7 @@ impl EvaluationSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     pub limits: PluginLimits,
-    /// How native code is treated.
+    /// The treatment of native code.
     pub native: Option<PolicySetting<NativePlugins>>,
     /// Whether clocks and randomness return the same values in each run.
     pub deterministic: Option<PolicySetting<bool>>,
@@ -205,7 +205,7 @@ impl Settings {
             && flag(&self.deterministic) == flag(&other.deterministic)
     }
 
-    /// Takes the stricter value of each setting.
+    /// Sets each setting to the stricter of the two values.
     pub(crate) fn narrow_to(&mut self, other: &Self) {
         self.limits.narrow_to(&other.limits);
         narrow(&mut self.native, other.native.as_ref(), |one, two| one > two);

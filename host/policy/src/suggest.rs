@@ -16,8 +16,8 @@ use crate::policy::PluginPolicy;
 
 impl PluginPolicy {
     /// Returns the source of a rule that allows exactly this request, if such a rule exists;
-    /// `address` is the resolved address of the request's host, if the address was denied. Names
-    /// with `*` or with characters that a policy cannot contain cannot be matched exactly.
+    /// `address` is the resolved address of the request's host, if the address was denied. No rule
+    /// can exactly match names that contain `*` or characters that are invalid in policies.
     ///
     /// The rule may not be sufficient in every file, since it does not override a denial in another
     /// file.

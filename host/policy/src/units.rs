@@ -2,7 +2,7 @@
 //!
 //! | kind | units |
 //! |---|---|
-//! | sizes | `B`, `KiB`, `MiB`, `GiB` (of 1024), `kB`, `MB`, `GB` (of 1000) |
+//! | sizes | `B`; `KiB`, `MiB`, `GiB` (powers of 1024); `kB`, `MB`, `GB` (powers of 1000) |
 //! | durations | `ms`, `s`, `m`, `h` |
 //!
 //! Numbers are integers, and the unit is required, so that readers do not have to look up the

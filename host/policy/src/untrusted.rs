@@ -14,7 +14,7 @@ use crate::level::Level;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UntrustedRestrictions {
     unreadable: Vec<PathBuf>,
-    /// A directory in the data directory that can be read nevertheless.
+    /// A directory in the data directory that can be read, although the data directory is hidden.
     readable_data: Option<PathBuf>,
 }
 

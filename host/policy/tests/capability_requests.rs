@@ -79,7 +79,7 @@ fn request_is_described_and_rendered() {
 
 /// The first letter of the host is Cyrillic.
 #[test]
-fn internationalized_host_is_written_as_shown() {
+fn internationalized_host_is_displayed_and_written_in_punycode() {
     let one = network(&["\u{430}pple.example", "*.\u{430}pple.example", "API.example"]);
     for text in [one.description(), one.block("allow")] {
         assert!(text.contains("xn--pple-43d.example") && text.contains("api.example"), "{text}");
@@ -109,7 +109,7 @@ fn grants_are_added_to_plugin_block() {
 }
 
 #[test]
-fn denial_of_higher_level_is_reported() {
+fn higher_level_denial_is_reported() {
     let one = network(&["a.example"]);
     let standing = |files: &[(Level, &str)]| policy(files).for_plugin(&plugin("acme/dns")).grant_status(&one);
     let allow = "plugin \"acme/*\" {\n allow network {\n hosts = [\"*.example\"]\n }\n}\n";
@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn grant_decides_the_request(
+    fn grant_determines_whether_the_request_is_allowed(
         one in any_asked(), organisation in file(), root_module in file(),
     ) {
         let alone = policy(&[(Level::User, &format!("plugin \"*\" {{\n{}}}\n", one.block("allow")))]);

@@ -1,4 +1,4 @@
-//! Hostile policies, for which either a decision or problems must be returned in bounded time.
+//! Hostile policies: a decision or errors must be returned in bounded time.
 
 mod support;
 

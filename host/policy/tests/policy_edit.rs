@@ -103,7 +103,7 @@ fn extends_block_on_one_line() {
 }
 
 #[test]
-fn keeps_crlf_line_ends() {
+fn keeps_crlf_line_endings() {
     let crlf = |text: &str| text.replace('\n', "\r\n");
     let names = request("environment", &[("names", &["DNS_REGION"])]);
     check(

@@ -56,7 +56,7 @@ const READABLE: [&str; 17] = [
 ];
 
 #[test]
-fn grants_of_directories_exclude_protected_files() {
+fn directory_grants_exclude_protected_files() {
     let policy = project(&rules(""));
     for path in SECRET {
         assert!(!is_allowed(&policy, &format!("read {path}")), "{path}");
@@ -186,7 +186,7 @@ fn metadata_is_not_content() {
 }
 
 #[test]
-fn classes_determined_by_content_require_a_rule() {
+fn files_protected_by_content_require_a_rule() {
     let content = |policy: &Policy| {
         let AccessRequest::File(access) = request("read notes.txt") else { panic!("it is a file") };
         let classes = ProtectedClasses::from(ProtectedClass::States);

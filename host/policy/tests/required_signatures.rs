@@ -56,7 +56,7 @@ fn requirements_apply_to_matching_plugins() {
 }
 
 #[test]
-fn publisher_meets_the_requirements_of_all_blocks() {
+fn publisher_must_meet_the_requirements_of_all_blocks() {
     let policy = policy(&[(Level::Organisation, ORGANISATION)]);
     let good = repository("https://github.com/acme/dns", ".github/workflows/release.yml");
     assert_eq!(unmet(&policy, "acme/dns", &good), [""; 0]);
@@ -81,7 +81,7 @@ fn publisher_meets_the_requirements_of_all_blocks() {
 
 /// A lower level adds requirements, and cannot remove one.
 #[test]
-fn user_narrows_requirements_of_the_organisation() {
+fn user_policy_narrows_organisation_requirements() {
     let user = "require_signature \"acme/dns\" {\n  issuer = \"https://other.example\"\n}\n";
     let both = policy(&[(Level::Organisation, ORGANISATION), (Level::User, user)]);
     let good = repository("https://github.com/acme/dns", ".github/workflows/release.yml");

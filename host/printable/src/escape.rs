@@ -1,4 +1,4 @@
-//! Escapes characters that must not reach a terminal.
+//! Escapes characters that are unsafe to print on a terminal.
 //!
 //! These are all control characters (C0, DEL, C1), characters that change the direction of text,
 //! and invisible characters. An escape has Rust's notation and consists of ASCII characters:
@@ -26,8 +26,8 @@ pub fn escape(text: &str, extent: Extent) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Escapes the deceptive characters of a text, and appends the result. Nearly all text is plain,
-/// and is copied in one piece.
+/// Escapes the deceptive characters of a text, and appends the result. Nearly all text contains no
+/// such characters, and is copied unchanged.
 pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
     let mut rest = text;
     let mut before = None;
@@ -54,7 +54,7 @@ pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
     }
 }
 
-/// Returns the part of a text before the first character that may have to be escaped.
+/// Returns the prefix of a text before the first character that may have to be escaped.
 fn plain_prefix(text: &str, extent: Extent) -> &str {
     let is_kept = |byte: u8| is_plain(byte) || (extent == Extent::Lines && matches!(byte, b'\n' | b'\t'));
     let length = text.bytes().position(|byte| !is_kept(byte)).unwrap_or(text.len());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn emoji_parts_outside_of_emoji_are_escaped() {
+    fn joiners_and_variation_selectors_outside_of_emoji_are_escaped() {
         assert_eq!(line("a\u{200d}b\u{fe0f}c"), "a\\u{200d}b\\u{fe0f}c");
         assert_eq!(line("\u{1f469}\u{200d}"), "\u{1f469}\\u{200d}");
         assert_eq!(line("\u{2764}\u{fe0f}\u{fe0f}"), "\u{2764}\u{fe0f}\\u{fe0f}");

@@ -1,13 +1,14 @@
-//! Text that may reach a terminal.
+//! Text that is safe to print on a terminal.
 //!
-//! Text from other sources (plugins, configurations, states, file names, policies, logs, responses
-//! of servers) can contain characters that control a terminal, hide text or change its order.
+//! Text from other sources (plugins, configurations, states, file names, policies, logs, server
+//! responses) can contain characters that control a terminal, hide text or change its order.
 //! [`PrintableText`] cannot contain them: it consists of literals in the source code, and of other
-//! text whose [deceptive](escape) characters were escaped. All text that is shown to people has
+//! text whose [deceptive](escape) characters were escaped. All text that is displayed to users has
 //! this type.
 //!
-//! [`printable!`] is `format!` with this result. Its arguments, including their line breaks, are
-//! escaped unless they are printable text, so that an argument cannot forge a line:
+//! [`printable!`] is like `format!`, but returns printable text. Its arguments, including their
+//! line breaks, are escaped unless they are printable text, so that an argument cannot forge a
+//! line:
 //!
 //! ```
 //! use wardian_printable::printable;

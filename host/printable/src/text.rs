@@ -8,8 +8,8 @@ use crate::escape::{Extent, escape, push_escaped};
 /// Human-readable text: literals in the source code, and other text whose deceptive characters are
 /// escaped.
 ///
-/// [`PrintableText`] does not implement `Display`, so that `format!` cannot turn it into a string
-/// whose origin is unknown.
+/// [`PrintableText`] does not implement `Display`, so that `format!` cannot convert it to a string
+/// of unknown origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrintableText(Cow<'static, str>);
 
@@ -17,8 +17,8 @@ pub struct PrintableText(Cow<'static, str>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintableLine<'a>(&'a str);
 
-/// An argument of [`printable!`](crate::printable). It is escaped as text within one line, unless
-/// it is already printable text.
+/// An argument of [`printable!`](crate::printable). The argument is escaped as text within one
+/// line, unless it is already printable text.
 pub trait Printable {
     fn append_to(&self, text: &mut PrintableText);
 }
@@ -120,7 +120,7 @@ impl PrintableText {
         self.0.lines().map(PrintableLine)
     }
 
-    /// Removes spaces and line breaks at the end.
+    /// Removes trailing spaces and line breaks.
     pub fn trim_end(&mut self) {
         let length = self.0.trim_end().len();
         if length < self.0.len() {

@@ -65,7 +65,7 @@ impl ChildProcess {
         Self { events, requests }
     }
 
-    /// Waits for the next event; returns `None` after the last one. Cancel safe.
+    /// Waits for the next event; returns `None` after the last event. Cancel safe.
     pub async fn next_event(&mut self) -> Option<CommandEvent> {
         self.events.recv().await
     }

@@ -16,8 +16,8 @@ pub struct Command {
     pub arguments: Vec<String>,
     /// The working directory, an absolute path.
     pub directory: PathBuf,
-    /// The open working directory, if there is one. The program starts there, even if the path has
-    /// come to refer to a different directory.
+    /// The open working directory, if there is one. The program starts in this directory, even if
+    /// its path now refers to a different directory.
     pub open_directory: Option<Arc<OwnedFd>>,
     /// The complete environment.
     pub environment: Vec<(OsString, OsString)>,
@@ -25,9 +25,9 @@ pub struct Command {
     pub input: Vec<u8>,
     /// Time limit after which the program and its descendants are killed.
     pub timeout: Option<Duration>,
-    /// How standard output and standard error are read.
+    /// The method of reading standard output and standard error.
     pub streams: Streams,
-    /// How descendants are treated if they are still running when the program has exited.
+    /// The treatment of descendants that are still running when the program has exited.
     pub descendants: DescendantPolicy,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Debug for Command {
     }
 }
 
-/// How the standard output and the standard error of a program are read.
+/// The method of reading a program's standard output and standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Streams {
     /// As two streams, whose relative order is unknown.
@@ -72,10 +72,11 @@ pub enum Streams {
     Combined,
 }
 
-/// How descendants are treated if they are still running when the program has exited.
+/// The treatment of descendants that are still running when the program has exited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DescendantPolicy {
-    /// They continue, as an intentionally started daemon must, but their output is no longer read.
+    /// They continue to run, which intentionally started daemons require, but their output is no
+    /// longer read.
     #[default]
     Detach,
     /// They are killed, unless they have left the session.

@@ -58,7 +58,7 @@ impl Confinement {
     /// Passes the rules to the kernel, without applying them to a process.
     ///
     /// # Errors
-    /// If the kernel does not support all of them, or if a path cannot be opened.
+    /// Returns an error if the kernel does not support all rules, or if a path cannot be opened.
     pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
         use landlock::{
             ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, Ruleset,
@@ -132,7 +132,7 @@ impl Confinement {
     /// Returns an error.
     ///
     /// # Errors
-    /// In all cases, since only Linux supports confinement.
+    /// Always returns an error, since only Linux supports confinement.
     pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
         Err(ConfinementError::Unsupported("only Linux supports confinement".into()))
     }

@@ -45,7 +45,8 @@ impl Launcher {
     /// Starts a command.
     ///
     /// # Errors
-    /// If the program is not allowed or does not exist, or if the system cannot start it.
+    /// Returns an error if the program is not allowed or does not exist, or if the system cannot
+    /// start it.
     pub async fn start(&self, command: Command) -> Result<ChildProcess, ProcessError> {
         validate(&command)?;
         let program = lookup::resolve_name(&command.program, &command.directory)?;

@@ -8,11 +8,11 @@
 //! directory.
 //!
 //! Invariants:
-//! - the environment is exactly the given one, without the host's variables;
+//! - the environment is exactly the given environment, without the host's variables;
 //! - each program has a separate session: it does not receive interrupts from the terminal, cannot
 //!   block on a password prompt on the terminal, and can be killed together with its descendants;
 //! - output is returned in chunks of bounded size, as complete lines if the program writes lines,
-//!   and a program is blocked until its output is read, so output does not accumulate;
+//!   and a program's writes block until its output is read, so output does not accumulate;
 //! - descendants do not delay the end of a command: when the program has exited, its output is read
 //!   until no output is received for a short time, even if a descendant holds the output open
 //!   (Terraform waits until the last descendant that holds the output exits, and a daemon never
@@ -20,7 +20,7 @@
 //! - no program outlives the host, even if the host is killed (see [`Spawner`]), and no program
 //!   remains as a zombie. As always on Unix, a process that leaves its session is an exception.
 //!
-//! The kernel can confine a program to some directories and ports ([`Confinement`]).
+//! A program can be confined to some directories and ports by the kernel ([`Confinement`]).
 //!
 //! This crate does not depend on plugins or policy, reads no environment variables, and logs
 //! nothing.

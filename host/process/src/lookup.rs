@@ -14,7 +14,7 @@ use crate::error::ProcessError;
 /// depend on the name with which they are started.
 ///
 /// # Errors
-/// If the name is empty or not UTF-8.
+/// Returns an error if the name is empty or not UTF-8.
 pub(crate) fn resolve_name(program: &str, directory: &Path) -> Result<String, ProcessError> {
     if program.is_empty() || program.contains('\0') {
         return Err(ProcessError::InvalidName(program.to_owned()));
@@ -60,7 +60,7 @@ fn is_normalized(path: &Path) -> bool {
 /// relative directories in the search path are ignored.
 ///
 /// # Errors
-/// If no executable is found.
+/// Returns an error if no executable is found.
 pub(crate) fn find_executable(name: &str, search_path: &OsStr) -> Result<PathBuf, ProcessError> {
     if name.contains('/') {
         return Ok(PathBuf::from(name));

@@ -3,10 +3,10 @@
 //! Two mechanisms kill a process when the host ends for any reason:
 //!
 //! 1. On Linux, the kernel kills the direct child. The kernel regards the thread that spawned the
-//!    child as the parent, and the threads of a runtime are short-lived. So all processes are
-//!    spawned by threads that exist as long as the [`Spawner`]. There are several such threads,
-//!    because a spawn waits until the child has executed its program. On a busy machine, that wait
-//!    can take longer than the run of a short program.
+//!    child as the parent, and the threads of a runtime are short-lived. Therefore, all processes
+//!    are spawned by threads that exist as long as the [`Spawner`]. There are several such threads,
+//!    because each spawn waits until the child has executed its program. On a busy machine, this
+//!    wait can be longer than the run time of a short program.
 //! 2. A guard kills the descendants. The guard is a shell in a separate session that reads the ID
 //!    of each session from a pipe until the host closes the pipe or exits, and then kills the
 //!    sessions that were not released.
@@ -23,8 +23,8 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Reads lines such as `+ 123` and `- 123`, and kills the remaining groups at the end of its input.
-/// The script ignores the signals that a terminal sends to all of its processes.
+/// Reads lines such as `+ 123` and `- 123`, and kills the remaining process groups at the end of
+/// its input. The script ignores the signals that a terminal sends to the foreground process group.
 const GUARD_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM PIPE
 groups=' '
@@ -115,7 +115,7 @@ impl Spawner {
     /// Spawns a process in a separate session, which is killed when the host ends.
     ///
     /// # Errors
-    /// If the system cannot start it.
+    /// Returns an error if the system cannot start it.
     pub async fn spawn(&self, command: Command) -> io::Result<Child> {
         self.start(command, GuardScope::Process, None).await.map(|(child, _)| child)
     }
@@ -123,7 +123,7 @@ impl Spawner {
     /// Spawns a process like [`Spawner::spawn`], and confines it.
     ///
     /// # Errors
-    /// If the system cannot start it, or cannot apply the rules.
+    /// Returns an error if the system cannot start it, or cannot apply the rules.
     pub async fn spawn_confined(&self, mut command: Command, rules: Prepared) -> io::Result<Child> {
         rules.apply_to(&mut command);
         self.spawn(command).await
@@ -133,7 +133,7 @@ impl Spawner {
     /// the host ends, and so are its descendants while it is guarded.
     ///
     /// # Errors
-    /// If the system cannot start it.
+    /// Returns an error if the system cannot start it.
     pub async fn spawn_guarded(
         &self,
         command: Command,
@@ -229,8 +229,8 @@ impl Shared {
     }
 }
 
-/// The guard: a shell that briefly outlives the host. Without a shell, only the kernel's mechanism
-/// applies.
+/// The guard: a shell that briefly outlives the host. If no shell is available, only the kernel's
+/// mechanism applies.
 #[derive(Default)]
 enum Guard {
     #[default]

@@ -1,4 +1,4 @@
-//! Patterns of the names of environment variables that a program receives.
+//! Patterns for the names of environment variables that a program receives.
 
 /// Returns whether a pattern is the name of a variable, or a prefix of the name if the pattern ends
 /// with `*`.

@@ -28,7 +28,7 @@ pub enum LoadEvent {
 /// Returns the compiled code of a component, from the code cache if it has an entry.
 ///
 /// `known` is the digest of `bytes`, if the caller has verified it, as for an embedded component.
-/// In that case, the bytes are not read if the code is cached.
+/// In that case, the bytes are read only if the code is not cached.
 pub(crate) fn read(
     engine: &Engine,
     cache: Option<&CodeCache>,
@@ -72,9 +72,9 @@ pub(crate) fn read(
 fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
     // SAFETY: the bytes must be the unchanged output of `Engine::precompile_component`. Either a
     // `Compiler`, which runs this program's own code, has just returned them, or they are from an
-    // `Entry`. An `Entry` exists only if a keyed digest of exactly these bytes in memory was
-    // verified. The digest cannot be computed without this user's key, and the key is used only for
-    // the output of a `Compiler`.
+    // `Entry`. An `Entry` exists only if a message authentication code (MAC) of exactly these bytes
+    // in memory was verified. The MAC cannot be computed without this user's key, and the key is
+    // used only for the output of a `Compiler`.
     unsafe { Component::deserialize(engine, code) }
 }
 
@@ -105,7 +105,7 @@ fn check_kind(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
                 "it is a core WebAssembly module; a plugin has to be built as a component \
                  (for Rust: for the target wasm32-wasip2)"
             }
-            _ => "it is WebAssembly of another version",
+            _ => "it is WebAssembly of a different version",
         },
         [] => "it is empty",
         [0x7f, b'E', b'L', b'F', ..] => "it is a native program or library",

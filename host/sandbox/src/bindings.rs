@@ -1,5 +1,5 @@
 //! Rust bindings for the host, generated from `wit/`. [`crate::conversion`] and [`crate::schema`]
-//! convert the generated types into the protocol's own.
+//! convert the generated types to the protocol's own types.
 
 wasmtime::component::bindgen!({
     path: "../../wit",

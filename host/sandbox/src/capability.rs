@@ -2,12 +2,12 @@
 //!
 //! A capability takes part in four steps.
 //!
-//! 1. *Link*: its interfaces are added to the linker, one by one. An interface that no
-//!    capability links cannot be imported: [`crate::imports`] rejects the component first and
-//!    names the import.
+//! 1. *Link*: its interfaces are added to the linker, one by one. An interface that no capability
+//!    links cannot be imported: before linking, [`crate::imports`] rejects a component with such an
+//!    import.
 //! 2. *Instantiate*: a new instance receives the access in [`crate::Grants`]. Rust's standard
-//!    library imports all of `wasi:cli` and `wasi:filesystem`, whether a component needs them or
-//!    not. Such interfaces are always linked; without a grant, the instance receives an empty
+//!    library imports all of `wasi:cli` and `wasi:filesystem`, even if a component does not need
+//!    them. Such interfaces are always linked; without a grant, the instance receives an empty
 //!    environment and no directory.
 //! 3. *Begin call*: budgets are reset, and subsequent accesses are recorded for this call.
 //! 4. *End call*: when the operation to which the call belongs has ended, its requests and
@@ -22,7 +22,7 @@
 //! | [`log`] | `wardian:plugin/log` | always |
 //! | [`sockets`] | `wasi:sockets` | no destination, no name |
 //!
-//! Provisioners also have these, which providers may not import:
+//! Provisioners also have these capabilities, whose interfaces providers may not import:
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|
@@ -77,7 +77,7 @@ trait Capability: Sync {
     /// Prepares for a call.
     fn begin_call(&self, _state: &mut GuestState) {}
 
-    /// Aborts all work that the operation of the last call left running.
+    /// Aborts all work that is still running for the operation of the last call.
     fn end_call(&self, _state: &mut GuestState) {}
 }
 
@@ -108,7 +108,7 @@ const NOT_FOR_PROVIDERS: [(&str, &str); 4] = [
     ("wasi:config/", "it reads the host's configuration"),
     ("wardian:plugin/process", "it runs programs"),
     ("wardian:plugin/communicator", "it connects to the machine that is provisioned"),
-    ("wardian:plugin/ui", "it shows output, which is for provisioners"),
+    ("wardian:plugin/ui", "it shows output, which only provisioners can do"),
 ];
 
 /// Adds all interfaces to the linker. The imports that a component may use are checked before
@@ -131,7 +131,7 @@ pub(crate) fn begin_call(state: &mut GuestState) {
     }
 }
 
-/// Aborts all work that the operation of the last call left running.
+/// Aborts all work that is still running for the operation of the last call.
 pub(crate) fn end_call(state: &mut GuestState) {
     for capability in OF_PROVIDERS {
         capability.end_call(state);

@@ -1,13 +1,13 @@
 //! Caches compiled code between runs.
 //!
 //! Compiled code is native code: anyone who can change it can run code with all of the user's
-//! permissions. So cached code is used only if it is authentic (see `wardian-cache`); otherwise,
-//! the component is compiled again and the entry is overwritten. Only verified bytes that are
-//! already in memory are run.
+//! permissions. Therefore, cached code is used only if it is authentic (see `wardian-cache`);
+//! otherwise, the component is compiled again and the entry is overwritten. Only verified bytes
+//! that are already in memory are run.
 //!
-//! An entry is named `DIGEST-ENGINE.code`: `DIGEST` is the component's SHA-256, `ENGINE` is the
-//! start of a digest of everything on which compiled code depends. Other versions of Wardian
-//! therefore use other entries.
+//! An entry is named `DIGEST-ENGINE.code`: `DIGEST` is the component's SHA-256, `ENGINE` is a
+//! prefix of a digest of all settings that compiled code depends on. Therefore, other versions of
+//! Wardian use different entries.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,7 +24,8 @@ const FORMAT: CacheFormat =
 pub struct CacheDirectories {
     /// The directory of compiled code, which can be removed at any time.
     pub code: PathBuf,
-    /// The directory of the key. It must not be the code directory, nor contain it, nor be in it.
+    /// The directory of the key. It must not be the code directory, an ancestor of it, or a
+    /// directory in it.
     pub key: PathBuf,
 }
 
@@ -53,7 +54,7 @@ impl CodeCache {
         Ok(Self { entries, engine: hex::encode(&compatibility.as_bytes()[..16]) })
     }
 
-    /// Returns a component's entry if it has an authentic one.
+    /// Returns a component's entry, if there is an authentic one.
     pub(crate) fn get(&self, component: &[u8; 32]) -> Option<Entry> {
         self.entries.get(&self.name(component)).map(Entry)
     }

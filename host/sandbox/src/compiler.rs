@@ -1,7 +1,7 @@
-//! Compiles components to native code, within limits of time and memory.
+//! Compiles components to native code, within time and memory limits.
 //!
 //! The input of the compiler comes from the author of a plugin, and the compilation of some
-//! functions takes more than linear time. So the host compiles in a separate process
+//! functions takes superlinear time. Therefore, the host compiles in a separate process
 //! ([`CompilerProcess`]) that has system limits, contains no secrets, and ends with the host.
 //! Programs that load only their own components, such as tests, compile in their own process
 //! ([`InProcess`]).
@@ -27,7 +27,7 @@ pub trait Compiler: fmt::Debug + Send + Sync {
     /// of wasmtime.
     ///
     /// # Errors
-    /// If the component is invalid, or a limit is reached.
+    /// Returns an error if the component is invalid, or a limit is reached.
     fn compile(&self, component: &[u8], limits: &CompileLimits) -> Result<Vec<u8>, CompileError>;
 }
 

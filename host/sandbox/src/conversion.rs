@@ -1,7 +1,7 @@
 //! Converts between the protocol's own types and the values that are passed to a component.
 //!
 //! A component's responses are checked here for bytes that cannot be decoded as the expected type,
-//! and for invalid paths and times. The engine checks whether a value is allowed at its position
+//! and for invalid paths and times. The engine checks whether a value is allowed at its path
 //! (unknown values, changes that were not planned).
 
 use std::time::SystemTime;
@@ -54,7 +54,7 @@ pub(crate) fn decode_result(
     decode(what, bytes, ty).map(Some)
 }
 
-/// Converts a component's diagnostics, up to the number that a person can be expected to read. If
+/// Converts a component's diagnostics, up to the number that a user can be expected to read. If
 /// there are more, errors take precedence over warnings.
 pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
     let count = answered.len();
@@ -94,7 +94,7 @@ struct DiagnosticRoom {
 }
 
 impl DiagnosticRoom {
-    /// Takes a diagnostic, shortened if necessary; `None` if nothing more can be retained.
+    /// Retains a diagnostic, truncated if necessary. Returns `None` if the limits are exhausted.
     fn take(&mut self, diagnostic: wit::Diagnostic) -> Option<PluginDiagnostic> {
         if self.count == 0 || self.summaries == 0 {
             return None;

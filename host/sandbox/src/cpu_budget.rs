@@ -1,16 +1,16 @@
 //! Limits the CPU time of a call.
 //!
-//! Epochs tick by the wall clock, and guest code detects a tick when it next runs, even if it runs
-//! only for a moment after it has waited in the host or its thread was preempted. So a tick only
-//! triggers a reading of the thread's CPU clock, which advances only while the thread runs. That
-//! clock measures the CPU time of the guest, and of the host while it polls the call's futures.
+//! Epochs advance by the wall clock. Guest code detects a tick when it next runs, even if it has
+//! waited in the host or its thread was preempted. Therefore, a tick only triggers a reading of the
+//! thread's CPU clock, which advances only while the thread runs. That clock measures the CPU time
+//! of the guest, and of the host while it polls the call's futures.
 //!
-//! Reading that clock takes more than half a microsecond, a tenth of a small call. So nothing is
-//! measured until a call has waited for the first time or has run for an epoch, and most calls end
-//! before that.
+//! Reading that clock takes more than half a microsecond, about a tenth of a short call's duration.
+//! Therefore, nothing is measured until a call has waited for the first time or has run for an
+//! epoch; most calls end earlier.
 //!
 //! Guest code also yields to the executor at each tick, so that a long computation cannot delay
-//! timeouts or a cancellation.
+//! timeouts or cancellation.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -23,8 +23,8 @@ use wasmtime::UpdateDeadline;
 
 use crate::limits::{Bound, EffectiveLimits};
 
-/// The time that the system needs to wake the other thread, and then this thread again. It is not
-/// included in either thread's clock during the measurement.
+/// The time that the system needs to wake the other thread and then this thread again. Neither
+/// thread's CPU clock includes it.
 pub(crate) const HAND_OVER: Duration = Duration::from_micros(25);
 
 /// The call exceeded its limit on CPU time.
@@ -59,7 +59,7 @@ impl CpuClock {
         *self.measured() = Measured::default();
     }
 
-    /// Measures the CPU time of a future: a call, or the start of an instance.
+    /// Measures the CPU time of a future: a call, or the initialization of an instance.
     pub(crate) async fn measure<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
@@ -73,13 +73,13 @@ impl CpuClock {
         .await
     }
 
-    /// Does work for the call on another thread. The call is charged the work's CPU time and
+    /// Runs work for the call on another thread. The call is charged the work's CPU time and
     /// [`HAND_OVER`].
     ///
-    /// Most work ends so early that reading the thread's clock would be too expensive. Such work is
-    /// charged by the wall clock, which is cheaper to read. Longer work may have waited for a disk.
-    /// It is charged by the thread's CPU time since the thread's clock was last read, but at most
-    /// by the elapsed time.
+    /// Most work is so short that reading the thread's CPU clock would be too expensive. Short work
+    /// is charged by the wall clock, which is cheaper to read. Longer work may have waited for a
+    /// disk, so it is charged the CPU time since the thread's clock was last read, but at most the
+    /// elapsed time.
     pub(crate) fn charge_work<T>(&self, work: impl FnOnce() -> T) -> T {
         const SHORT: Duration = Duration::from_micros(50);
         thread_local!(static READ: Cell<Duration> = const { Cell::new(Duration::ZERO) });

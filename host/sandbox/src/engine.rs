@@ -37,8 +37,8 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// A digest of everything that must be equal in the engine that compiled the code and the engine
-/// that runs it: version, target, settings.
+/// A digest of all properties that must be equal in the engine that compiled the code and the
+/// engine that runs it: version, target, settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compatibility([u8; 32]);
 
@@ -54,8 +54,8 @@ impl Compatibility {
     }
 }
 
-/// Hashes its input incrementally, with 256 bits. The 64 bits of [`Hasher::finish`] are too few to
-/// distinguish engines of many versions reliably.
+/// An incremental hasher with 256 bits. The 64 bits of [`Hasher::finish`] are too few to reliably
+/// distinguish the engines of many versions.
 struct WideHasher(blake3::Hasher);
 
 impl Hasher for WideHasher {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn engine_with_other_settings_is_incompatible() {
+    fn engine_with_different_settings_is_incompatible() {
         let other = Engine::new(Config::new().concurrency_support(false)).unwrap();
         assert!(Compatibility::from_engine(&create().unwrap()) != Compatibility::from_engine(&other));
     }

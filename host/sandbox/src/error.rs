@@ -6,7 +6,7 @@ use crate::compiler::CompileError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The bytes have another format.
+    /// The bytes have a different format.
     #[error("{plugin} is not a WebAssembly component: {found}")]
     NotAComponent {
         plugin: String,
@@ -24,10 +24,10 @@ pub enum LoadError {
     #[error("{plugin} exceeds the limits of components: {reason}")]
     TooLarge {
         plugin: String,
-        /// What is counted, the measured value and the limit.
+        /// The name of the count, the measured value and the limit.
         reason: String,
     },
-    /// The component cannot be compiled within the limits, or at all.
+    /// The component cannot be compiled, or not within the limits.
     #[error("{plugin} cannot be compiled: {reason}")]
     Compile { plugin: String, reason: CompileError },
     /// The component imports interfaces that its world does not allow.

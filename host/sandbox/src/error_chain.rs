@@ -2,8 +2,8 @@
 
 use crate::output::printable;
 
-/// Returns all causes of an error, the outermost first. Causes that only repeat the preceding one
-/// are omitted. The text can contain quotations from the component.
+/// Returns all causes of an error, the outermost first. Causes that only repeat the preceding cause
+/// are omitted. The text can contain strings from the component.
 pub(crate) fn chain(error: &wasmtime::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

@@ -54,7 +54,7 @@ pub(crate) fn from_guest(
     };
     // The error's type is private to wasmtime, so its text is compared.
     if causes.contains("fuel allocated for hostcalls has been exhausted") {
-        let problem = format!("it passed more than the limit of {answer_limit} bytes.");
+        let problem = format!("it returned more than the limit of {answer_limit} bytes.");
         return PluginFailure::transport("Plugin response is too large", problem);
     }
     let causes = match error.downcast_ref::<Trap>() {

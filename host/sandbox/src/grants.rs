@@ -10,7 +10,7 @@ use wardian_plugin::PluginCall;
 
 use crate::capability::filesystem::granted::GrantedFiles;
 
-/// All access of one provider configuration, except to clocks and randomness.
+/// All access of one provider configuration, except for clocks and randomness.
 #[derive(Clone, Debug)]
 pub struct Grants {
     /// Checks every access while the plugin runs.
@@ -67,7 +67,7 @@ impl Grants {
         Self { monitor, files: Arc::new(files), working_directory, environment }
     }
 
-    /// Whether clocks and randomness are the same in each run.
+    /// Whether clocks and randomness return the same values in each run.
     pub(crate) fn is_deterministic(&self) -> bool {
         self.monitor.policy().settings().deterministic.as_ref().is_some_and(|set| set.value)
     }

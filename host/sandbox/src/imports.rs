@@ -1,8 +1,8 @@
 //! Checks a component's imports and exports against its world, before anything is linked.
 //!
 //! All imports that are not allowed are reported together. Names are compared as in the linker: by
-//! package, interface and semver track (`0.2.x` is one track, `1.x` another), so that a plugin
-//! built against an older minor version can be linked with this host's newer one.
+//! package, interface and semver track (`0.2.x` is one track, `1.x` another), so that a plugin that
+//! was built for an older minor version can be linked with this host's newer version.
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn component_of_other_world_reports_missing_export() {
+    fn component_for_another_world_reports_missing_export() {
         let error = check_exports("acme/x", World::Provider, vec!["wasi:cli/run@0.2.6".into()]).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -37,8 +37,8 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Creates an instance. The guest's own start code runs within the limits of a call without
-    /// external access.
+    /// Creates an instance. The guest's initialization code runs within the limits of a call
+    /// without external access.
     pub(crate) async fn start(
         plugin: &Arc<Plugin>,
         grants: &Grants,

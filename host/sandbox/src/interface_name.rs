@@ -17,7 +17,7 @@ impl<'a> InterfaceName<'a> {
         Self { path, major: 0, minor: 2 }
     }
 
-    /// Parses `namespace:package/interface@version`; `None` if the name has another form.
+    /// Parses `namespace:package/interface@version`; `None` if the name has a different form.
     pub(crate) fn parse(name: &'a str) -> Option<Self> {
         let (path, version) = name.split_once('@')?;
         path.split_once('/')?;

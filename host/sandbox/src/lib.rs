@@ -1,5 +1,5 @@
-//! Runs plugins that are WebAssembly components in this process under wasmtime, with granted
-//! access only.
+//! Runs plugins that are WebAssembly components in this process with wasmtime. Plugins have only
+//! the granted access.
 //!
 //! A [`Sandbox`] loads a component's bytes (from its cache of compiled code, if possible), checks
 //! its imports and links it. The [`LoadedPlugin`] creates providers, each with its own [`Grants`]
@@ -13,8 +13,8 @@
 //! - every call ends: epochs limit its CPU time, the wall clock limits the time that it waits, and
 //!   size limits apply to its memory and response;
 //! - an instance whose call did not end normally is never used again;
-//! - native code is run only if this process has compiled it, or if a keyed digest of exactly these
-//!   bytes, under this user's key, proves that Wardian stored them;
+//! - native code is run only if this process has compiled it, or if a MAC of exactly these bytes,
+//!   under this user's key, proves that Wardian stored them;
 //! - no response from a component makes the host panic: an invalid response becomes an error
 //!   diagnostic that names the plugin, the call and the resource.
 //!

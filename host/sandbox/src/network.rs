@@ -55,7 +55,7 @@ pub trait Secrets: Send + Sync + 'static {
     /// Returns the secret from a source that is specified in a policy.
     ///
     /// # Errors
-    /// If the secret does not exist.
+    /// Returns an error if the secret does not exist.
     fn read(&self, source: &CredentialSource) -> Result<Secret, MissingSecret>;
 }
 

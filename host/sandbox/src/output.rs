@@ -4,7 +4,7 @@
 //! that produced it. The end of standard error is also retained, because a guest that aborts
 //! reports the reason there. Text is limited per call and shown without control characters, so that
 //! a guest can neither fill the disk with log lines nor control a terminal; a line remains one
-//! line, so that it cannot imitate lines of another source; and the call's sensitive values are
+//! line, so that it cannot imitate lines from another source; and the call's sensitive values are
 //! redacted.
 
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ use wardian_plugin::{MAX_SENSITIVE_LENGTH, PluginCall, printable_line};
 const MAX_LINE_LENGTH: usize = MAX_SENSITIVE_LENGTH + (8 << 10);
 /// Number of bytes of standard error that are retained for the message about a trap.
 const MAX_LAST_OUTPUT: usize = 8 << 10;
-/// Maximum number of bytes of one write.
+/// Maximum number of bytes in one write.
 const MAX_WRITE_LENGTH: usize = 64 << 10;
 
 /// Standard output or standard error.
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn last_output_is_of_current_call() {
+    fn last_output_excludes_previous_calls() {
         let output = output(1_000);
         feed(&output, "of the call before\n");
         output.begin(PluginCall::outside_of_calls(&Arc::from("acme/x")));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn last_output_is_retained_after_flood() {
+    fn last_output_is_retained_after_excessive_output() {
         let output = output(10);
         feed(&output, &"x".repeat(3 * MAX_LAST_OUTPUT));
         feed(&output, "the reason");

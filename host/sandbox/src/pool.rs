@@ -1,10 +1,10 @@
 //! The instances of one provider configuration.
 //!
-//! An instance serves one call at a time, so concurrent calls need several. A call takes an idle
-//! instance or creates a new one, and each new one is configured before its first call that needs
+//! An instance serves one call at a time, so concurrent calls need several instances. A call takes
+//! an idle instance or creates a new instance, which is configured before its first call that needs
 //! the provider's configuration. Only an instance whose call ended normally is returned to the
 //! pool. An instance is destroyed with its memory if its call trapped, ran out of time or was
-//! abandoned (its future was dropped). So a failed call cannot affect other calls.
+//! abandoned (its future was dropped). Therefore, a failed call cannot affect other calls.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -241,7 +241,7 @@ impl ComponentProvisioner {
     }
 }
 
-/// Returns a connection without its secrets, as it is passed to the guest.
+/// Returns a connection without its secrets, for the guest.
 fn without_secrets(connection: &Value) -> Value {
     let secret = |path: &Path| match path.steps() {
         [PathStep::Attribute(name)] => SECRETS.contains(&&**name),

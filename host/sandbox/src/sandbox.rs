@@ -59,7 +59,7 @@ impl Default for SandboxOptions {
     }
 }
 
-/// Loads and runs plugins. A process needs only one.
+/// Loads and runs plugins. A process needs only one sandbox.
 ///
 /// Calls of its providers need a tokio runtime whose time driver is enabled.
 pub struct Sandbox {
@@ -123,7 +123,8 @@ impl Sandbox {
     /// Loads a provisioner from a component's bytes. See [`Sandbox::load`] for the arguments.
     ///
     /// # Errors
-    /// If the component cannot be read or compiled, or is not a provisioner that this host can run.
+    /// Returns an error if the component cannot be read or compiled, or is not a provisioner that
+    /// this host can run.
     pub fn load_provisioner(
         &self,
         name: impl Into<Arc<str>>,
@@ -161,7 +162,8 @@ impl Sandbox {
     /// all cores, and blocks the thread. `tell` receives the events.
     ///
     /// # Errors
-    /// If the component cannot be read or compiled, or is not a provider that this host can run.
+    /// Returns an error if the component cannot be read or compiled, or is not a provider that this
+    /// host can run.
     pub fn load(
         &self,
         name: impl Into<Arc<str>>,

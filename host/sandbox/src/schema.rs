@@ -2,9 +2,9 @@
 //!
 //! WIT has no recursive types, so blocks and nested objects are stored in flat lists and refer to
 //! each other by index. An index must refer forward, so that cycles are impossible. Since an entry
-//! may be referenced more than once, a short list can still expand to an exponential size. So
-//! elements and text are counted during expansion, and all schemas of a provider share one
-//! [`Budget`].
+//! may be referenced more than once, a short list can still expand to an exponential size.
+//! Therefore, elements and text are counted during expansion, and all schemas of a provider share
+//! one [`Budget`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ fn insert<T>(
     }
 }
 
-/// Shortens a name for a message. Locations are formatted for each attribute, so a name of
+/// Truncates a name for a message. Locations are formatted for each attribute, so a name of
 /// unlimited length would be costly.
 fn shown(name: &str) -> String {
     let end = name.char_indices().nth(SHOWN_NAME).map_or(name.len(), |(end, _)| end);
@@ -130,7 +130,7 @@ struct Extent {
 }
 
 impl Extent {
-    /// Returns the extent of one element with this many bytes of text.
+    /// Returns the expanded size of one element with this many bytes of text.
     fn with_text(text: usize) -> Self {
         Self { elements: 1, text, depth: 0 }
     }
@@ -529,7 +529,7 @@ mod tests {
 
     /// Checks that copies are counted even if the root block does not refer to any large block.
     #[test]
-    fn unused_copies_are_counted() {
+    fn unreferenced_blocks_are_counted() {
         let mut blocks = vec![block(Vec::new(), &[], text(0))];
         blocks.extend((0..200).map(|_| block(Vec::new(), &[("b", 201)], text(0))));
         blocks.push(block(vec![string(1 << 20)], &[], text(0)));
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn large_provider_leaves_most_of_budget() {
+    fn large_provider_schema_uses_less_than_half_the_budget() {
         let mut budget = Budget::whole();
         for _ in 0..2_000 {
             let names: Vec<String> = (0..40).map(|index| format!("attribute_{index}")).collect();
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_shorten_long_names() {
+    fn long_names_are_truncated_in_messages() {
         assert_eq!(shown(&"\u{e4}".repeat(1_000)).chars().count(), SHOWN_NAME);
         assert_eq!(shown("a"), "a");
     }

@@ -1,8 +1,8 @@
 //! The thread that advances the engine's epoch during calls.
 //!
 //! The thread starts with the first call. It sleeps if no call has run for a while, so that it does
-//! not wake an idle process a hundred times a second. It holds only a weak reference to the engine,
-//! so it ends when the engine is dropped.
+//! not wake an idle process a hundred times a second. The thread holds only a weak reference to the
+//! engine, so the thread ends when the engine is dropped.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,8 +14,8 @@ use wasmtime::{Engine, EngineWeak};
 /// Duration of an epoch.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// Number of ticks without a call after which the thread sleeps until the next call. If this number
-/// were much smaller, successive calls would often have to wake the thread.
+/// Number of ticks without a call after which the thread sleeps until the next call. With a much
+/// smaller number, successive calls would often have to wake the thread.
 const PATIENCE: u32 = 50;
 
 pub(crate) struct Ticker {

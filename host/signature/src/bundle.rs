@@ -10,12 +10,12 @@ use crate::trust_root::TrustRoot;
 /// Maximum size of a bundle, in bytes.
 pub const MAX_BUNDLE_SIZE: usize = 1 << 20;
 
-/// Maximum number of log entries of a bundle, and also of timestamps. Usually there is one.
+/// Maximum number of log entries of a bundle, and also of timestamps. Usually, there is one.
 const MAX_ENTRIES: usize = 16;
 
 /// The types of in-toto statements with which a publisher confirms that it published an artifact:
-/// the signatures of cosign, and provenance. Other statements, such as the result of a scan, are
-/// also made about the artifacts of others.
+/// cosign signatures, and provenance. Other statements, such as scan results, can be about
+/// artifacts of other publishers.
 pub const PUBLISHER_STATEMENTS: [&str; 3] = [
     "https://sigstore.dev/cosign/sign/v1",
     "https://slsa.dev/provenance/v1",
@@ -23,10 +23,10 @@ pub const PUBLISHER_STATEMENTS: [&str; 3] = [
 ];
 
 /// Verifies that a bundle is a signature of an artifact with the given digest, and returns the
-/// identity of the signer. For an artifact in an OCI registry, the digest is that of its manifest.
+/// identity of the signer. For an artifact in an OCI registry, the digest is the manifest's digest.
 ///
 /// # Errors
-/// If the bundle is not a valid signature of the artifact under the trust root.
+/// Returns an error if the bundle is not a valid signature of the artifact under the trust root.
 pub fn verify_bundle(
     bundle: &[u8],
     artifact: Sha256Digest,

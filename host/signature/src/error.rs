@@ -17,33 +17,33 @@ pub enum BundleError {
     Malformed(Box<str>),
     #[error("the bundle uses a feature that is not supported: {0}")]
     Unsupported(Box<str>),
-    /// The signature was made with a key that no certificate assigns to an identity.
-    #[error("the bundle contains no certificate, so the identity of the signer is unknown")]
+    /// The signature was made with a key without a certificate that assigns an identity to it.
+    #[error("the bundle contains no certificate, so the signer's identity is unknown")]
     NoCertificate,
-    #[error("the bundle is the signature of another artifact")]
+    #[error("the bundle contains the signature of another artifact")]
     OtherArtifact,
     #[error("the signature does not match the artifact: {0}")]
     InvalidSignature(Box<str>),
     #[error(
-        "the certificate of the signer is not trusted: {0}. If the bundle is newer than this version of \
-         Wardian, the trust root may be outdated"
+        "the signer's certificate is not trusted: {0}. If the bundle is newer than this version of Wardian, \
+         the trust root may be outdated"
     )]
     UntrustedCertificate(Box<str>),
-    #[error("the artifact was not signed while the certificate of the signer was valid: {0}")]
+    #[error("the artifact was not signed while the signer's certificate was valid: {0}")]
     CertificateNotValidThen(Box<str>),
-    #[error("the bundle contains no entry of a transparency log")]
+    #[error("the bundle contains no transparency log entry")]
     NoLogEntry,
     #[error(
         "the bundle contains a log entry without an inclusion proof; sign with a newer version of the tool"
     )]
     NoInclusionProof,
-    #[error("the entry of the transparency log is not valid: {0}")]
+    #[error("the transparency log entry is not valid: {0}")]
     LogEntry(Box<str>),
     #[error("the time of signing is not proven: {0}")]
     Time(Box<str>),
     #[error("the attestation has the type {0:?}, which does not mean that the signer published the artifact")]
     OtherStatement(Box<str>),
-    #[error("the certificate does not contain the identity of a publisher: {0}")]
+    #[error("the certificate does not contain a publisher identity: {0}")]
     Identity(#[from] PublisherIdentityError),
     #[error(
         "the certificate contains the issuer {0:?}, for which its certificate authority is not responsible"
@@ -65,8 +65,7 @@ pub enum TrustRootError {
     NoTimeSource,
 }
 
-/// Shortens a detail, and removes characters that are not ASCII, since it may contain text of a
-/// bundle.
+/// Truncates a detail, and removes non-ASCII characters, since it may contain text from a bundle.
 pub(crate) fn detail(text: &str) -> Box<str> {
     let is_plain = |character: &char| character.is_ascii_graphic() || *character == ' ';
     let plain: String = text.chars().filter(is_plain).take(MAX_DETAIL_LENGTH).collect();

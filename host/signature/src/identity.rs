@@ -24,7 +24,7 @@ pub(crate) struct CertificateClaims {
 /// The identity of the signer of a verified bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedIdentity {
-    /// The part that remains the same from release to release. For a certificate without a
+    /// The part of the identity that is the same for all releases. For a certificate without a
     /// repository, it consists of the issuer and the subject.
     pub publisher: PublisherIdentity,
     /// The complete name in the certificate. For a workflow, it contains the branch or tag.
@@ -69,10 +69,11 @@ impl VerifiedIdentity {
     }
 }
 
-/// Returns the path of a workflow in its repository, without the branch or tag. A workflow of
-/// another repository remains a URI.
+/// Returns the path of a workflow in its repository, without the branch or tag. For a workflow in
+/// another repository, returns its URI.
 fn workflow_path<'a>(uri: &'a str, repository: &str, git_ref: Option<&str>) -> Option<&'a str> {
-    // A tag may contain an at sign, so the last one is decisive only if the tag is unknown.
+    // A tag may contain an at sign, so the text is split at the last at sign only if the tag is
+    // unknown.
     let known = git_ref.and_then(|git_ref| uri.strip_suffix(git_ref)?.strip_suffix('@'));
     let without_ref = known.or_else(|| uri.rsplit_once('@').map(|(path, _)| path)).unwrap_or(uri);
     let path = without_ref.strip_prefix(repository).filter(|path| path.starts_with('/'));

@@ -1,4 +1,4 @@
-//! The only use of the crate `sigstore-verify`.
+//! Wraps the `sigstore-verify` crate, which no other module uses.
 
 use serde::Deserialize;
 use sigstore_verify::trust_root::{
@@ -11,8 +11,8 @@ use wardian_digest::Sha256Digest;
 use crate::error::{BundleError, TrustRootError, detail};
 use crate::identity::CertificateClaims;
 
-/// The issuer of the identities in the certificates of GitHub's instance. Enterprises have issuers
-/// below this URL.
+/// The issuer of the identities in the certificates of GitHub's Sigstore instance. GitHub
+/// enterprises have issuers below this URL.
 const GITHUB_ISSUER: &str = "https://token.actions.githubusercontent.com";
 
 /// A bundle whose structure is valid.
@@ -70,13 +70,13 @@ fn malformed(error: &dyn std::fmt::Display) -> BundleError {
     BundleError::Malformed(detail(&error.to_string()))
 }
 
-/// An instance of Sigstore.
+/// A Sigstore instance.
 pub(crate) struct Instance {
     verifier: Verifier,
     policy: VerificationPolicy,
     has_log: bool,
     has_certificate_log: bool,
-    /// The only issuer, with the issuers below its URL, if the instance is responsible for one.
+    /// If the instance accepts only one issuer, that issuer. The issuers below its URL are included.
     issuer: Option<&'static str>,
 }
 
@@ -113,7 +113,7 @@ impl Instance {
         Ok(Self { verifier, policy, has_log, has_certificate_log, issuer: None })
     }
 
-    /// Whether bundles of this instance have entries of a transparency log.
+    /// Whether bundles of this instance contain transparency log entries.
     pub(crate) fn has_log(&self) -> bool {
         self.has_log
     }

@@ -18,17 +18,19 @@ impl TrustRoot {
     /// GitHub's instance, which signs the attestations of private repositories.
     ///
     /// # Errors
-    /// If an embedded trust root cannot be read.
+    /// Returns an error if an embedded trust root cannot be read.
     pub fn embedded() -> Result<Self, TrustRootError> {
         Ok(Self { instances: vec![Instance::public()?, Instance::github()?] })
     }
 
     /// Parses a trust root in the format of Sigstore (`trusted_root.json`), which replaces the
-    /// embedded one. If it contains no transparency logs, bundles need no log entries; if it
-    /// contains no certificate transparency logs, certificates need no timestamps of such a log.
+    /// embedded one. If it contains no transparency logs, bundles do not require log entries; if it
+    /// contains no certificate transparency logs, certificates do not require timestamps from such
+    /// a log.
     ///
     /// # Errors
-    /// If the trust root is invalid, or contains no certificate authority or no source of times.
+    /// Returns an error if the trust root is invalid, or if it contains no certificate authority or
+    /// no source of signing times.
     pub fn from_json(json: &[u8]) -> Result<Self, TrustRootError> {
         if json.len() > MAX_TRUST_ROOT_SIZE {
             return Err(TrustRootError::TooLarge);
@@ -36,7 +38,8 @@ impl TrustRoot {
         Ok(Self { instances: vec![Instance::from_json(json)?] })
     }
 
-    /// Returns the instance for a bundle. If there are several, they differ in having a log.
+    /// Returns the instance for a bundle. If there are several instances, the log entries in the
+    /// bundle select one.
     pub(crate) fn instance_for(&self, has_log_entries: bool) -> Option<&Instance> {
         let suitable = self.instances.iter().find(|instance| instance.has_log() == has_log_entries);
         suitable.or(self.instances.first())

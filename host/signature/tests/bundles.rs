@@ -1,4 +1,4 @@
-//! Bundles of a test's own instance of Sigstore.
+//! Bundles from a Sigstore instance that belongs to the test.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -50,7 +50,7 @@ fn valid_bundle_identifies_the_publisher() {
 }
 
 #[test]
-fn statements_of_publishers_are_signatures() {
+fn only_publisher_statements_count_as_signatures() {
     let sigstore = Sigstore::new();
     let trust = sigstore.trust_root();
     let signed = |kind: &str| {
@@ -107,7 +107,7 @@ fn later_releases_have_the_same_publisher() {
 }
 
 #[test]
-fn rejects_signatures_of_other_artifacts() {
+fn rejects_signatures_for_other_artifacts() {
     let sigstore = Sigstore::new();
     let bundle = release(&sigstore).to_string();
     let other = Sha256Digest::hash(b"another artifact");
@@ -118,7 +118,7 @@ fn rejects_signatures_of_other_artifacts() {
 }
 
 #[test]
-fn rejects_other_trust_roots() {
+fn rejects_bundles_signed_under_other_trust_roots() {
     let sigstore = Sigstore::new();
     let bundle = release(&sigstore);
     let embedded = TrustRoot::embedded().unwrap();
@@ -126,7 +126,7 @@ fn rejects_other_trust_roots() {
         let error = verify(&bundle, &trust).unwrap_err();
         assert!(matches!(error, BundleError::LogEntry(_) | BundleError::UntrustedCertificate(_)), "{error}");
     }
-    // The same logs, but another authority.
+    // The same logs, but another certificate authority.
     let mut json = sigstore.trust_root_json();
     json["certificateAuthorities"] = Sigstore::new().trust_root_json()["certificateAuthorities"].take();
     let trust = TrustRoot::from_json(json.to_string().as_bytes()).unwrap();
@@ -141,7 +141,7 @@ fn rejects_other_trust_roots() {
 }
 
 #[test]
-fn certificate_is_valid_at_the_time_of_the_log() {
+fn certificate_must_be_valid_at_the_log_time() {
     let sigstore = Sigstore::new();
     let trust = sigstore.trust_root();
     let at = |time: u64| {
@@ -158,7 +158,7 @@ fn certificate_is_valid_at_the_time_of_the_log() {
     assert!(matches!(at(4_000_000_000), Err(BundleError::LogEntry(_))));
 }
 
-/// Returns the pointers of all strings and lists in a value.
+/// Returns the JSON pointers to all strings and lists in a value.
 fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(entries) => {
@@ -175,9 +175,10 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Every value of a bundle is verified: a bundle with a value of another valid bundle is rejected.
+/// Every value in a bundle is verified: a bundle that contains a value from another valid bundle is
+/// rejected.
 #[test]
-fn rejects_bundles_with_exchanged_values() {
+fn rejects_bundles_with_swapped_values() {
     let sigstore = Sigstore::new();
     let trust = sigstore.trust_root();
     for content in [Content::Artifact(ARTIFACT), Content::Statement(ARTIFACT, SIGNATURE)] {
@@ -229,7 +230,7 @@ fn rejects_changed_log_entries() {
         *entries = Value::Array(vec![entry; 17]);
     });
     assert_eq!(error, BundleError::TooManyEntries(16));
-    // One valid entry does not make up for another one without a proof.
+    // A valid entry does not compensate for an entry without a proof.
     let error = with(&|entries| {
         let mut entry = entries[0].clone();
         entry["inclusionProof"] = json!(null);
@@ -282,7 +283,7 @@ fn rejects_unusable_trust_roots() {
     };
     assert_eq!(without("certificateAuthorities").unwrap_err(), TrustRootError::NoCertificateAuthority);
     assert_eq!(without("tlogs").unwrap_err(), TrustRootError::NoTimeSource);
-    // Without a certificate log, certificates need no timestamp of one.
+    // If the trust root has no certificate log, certificates need no timestamp from a log.
     let trust = without("ctlogs").unwrap();
     assert!(verify(&release(&sigstore), &trust).is_ok());
     let mut json = sigstore.trust_root_json();

@@ -7,9 +7,10 @@
 //! the unlinked file. Therefore the file is rewritten in place. The journal makes this safe: before
 //! the first byte of the file changes, the journal on disk contains the complete new state.
 //!
-//! While the file is rewritten, its first byte is one with which JSON documents cannot begin; the
-//! correct first byte is written last. Any program that reads the partly written file, including
-//! Terraform, therefore detects that it is damaged, and never reads an empty or truncated state.
+//! While the file is rewritten, its first byte is a byte with which JSON documents cannot begin;
+//! the correct first byte is written last. Any program that reads the partially written file,
+//! including Terraform, therefore detects that it is damaged, and never reads an empty or truncated
+//! state.
 //!
 //! # Recovery of an interrupted run
 //!
@@ -58,7 +59,7 @@ pub enum BackupRule {
     /// Next to the state, with `.backup` appended to its name.
     #[default]
     DefaultPath,
-    /// In this file.
+    /// The backup is written to this file.
     At(PathBuf),
     /// No backup.
     Off,
@@ -75,7 +76,8 @@ pub struct Recovery {
     pub incomplete: Vec<Intent>,
     /// The number of unreadable bytes at the end of the journal.
     pub ignored_bytes: usize,
-    /// Whether the changes are in the state file. If not, they are only in the state that was read.
+    /// Whether the changes are in the state file. If not, the changes are only in the state that
+    /// was read.
     pub folded: bool,
 }
 
@@ -120,7 +122,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// If another process holds the lock for longer than the request waits.
+    /// Returns an error if another process holds the lock for longer than the request waits.
     pub fn lock(&mut self, request: &LockRequest) -> Result<&LockInfo, LockError> {
         if self.lock.is_none() {
             self.lock = Some(Lock::acquire(&self.path, request)?);
@@ -150,8 +152,8 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// If the file is not a readable state, or an interrupted run left a journal for a different
-    /// state. In these cases, no file is changed.
+    /// Returns an error if the file is not a readable state, or an interrupted run left a journal
+    /// for a different state. In these cases, no file is changed.
     pub fn read(&mut self) -> Result<Arc<State>, StateError> {
         if let Some(read) = &self.read {
             return Ok(Arc::clone(&read.state));
@@ -168,7 +170,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// The same as [`StateFile::read`].
+    /// Returns the same errors as [`StateFile::read`].
     pub fn exists(&mut self) -> Result<bool, StateError> {
         self.read()?;
         Ok(self.read.as_ref().is_some_and(|read| read.exists))
@@ -184,7 +186,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// The same as [`StateFile::read`].
+    /// Returns the same errors as [`StateFile::read`].
     pub fn begin(&mut self) -> Result<Journal, StateError> {
         let state = self.read()?;
         self.complete_recovery()?;
@@ -201,7 +203,8 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// If a file cannot be written. The journal is then retained, with every recorded change.
+    /// Returns an error if a file cannot be written. The journal is then retained, with every
+    /// recorded change.
     pub fn finish(
         &mut self,
         mut journal: Journal,
@@ -232,7 +235,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// The same as [`StateFile::finish`].
+    /// Returns the same errors as [`StateFile::finish`].
     pub fn write(&mut self, state: &State) -> Result<Arc<State>, StateError> {
         let (before, journal) = (self.read()?, self.begin()?);
         self.finish(journal, &before, state)
@@ -243,7 +246,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// The same as [`StateFile::finish`].
+    /// Returns the same errors as [`StateFile::finish`].
     pub fn write_verbatim(&mut self, state: &State) -> Result<Arc<State>, StateError> {
         let mut journal = self.begin()?;
         self.replace(&mut journal, state.clone())
@@ -254,7 +257,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// If that file cannot be written, either.
+    /// Returns an error if that file also cannot be written.
     pub fn write_errored(directory: &Path, state: &State) -> Result<PathBuf, StateError> {
         let path = directory.join("errored.tfstate");
         let text = encode_state(state).map_err(|problem| StateError::new(&path, problem))?;
@@ -329,7 +332,7 @@ impl StateFile {
     }
 
     /// Loads the state, with retries, because another process may be rewriting the file. Rewriting
-    /// takes no longer than a few of the pauses between retries.
+    /// takes no longer than a few retry intervals.
     fn load_with_retries(&mut self) -> Result<Snapshot, StateError> {
         let mut tries = 0;
         loop {

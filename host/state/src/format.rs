@@ -8,7 +8,7 @@
 //! | Wardian | version 4, from any program | read; unknown fields are dropped, as in Terraform |
 //! | Wardian | versions 1 to 3 | converted to version 4, which is then written |
 //! | Wardian | version 0, version 5 and later, other files | rejected; the file is not changed |
-//! | Terraform 1.x | written by Wardian | read; the file is byte for byte the one that Terraform would write |
+//! | Terraform 1.x | written by Wardian | read; the file is byte for byte the same as if Terraform had written it |
 
 mod instance;
 mod layout;

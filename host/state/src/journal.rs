@@ -19,8 +19,8 @@
 //! # Durability
 //!
 //! Records are collected in memory, and [`Journal::commit`] writes all of them to the file with one
-//! system call. They are then preserved even if this process is killed. To preserve them in a power
-//! failure, a separate thread flushes the file to the disk within `SYNC_INTERVAL`, and always
+//! system call. They are then preserved even if this process is killed. To preserve them during a
+//! power failure, a separate thread flushes the file to the disk within `SYNC_INTERVAL`, and always
 //! before the state file is rewritten.
 //!
 //! If the process is killed between a provider's change and its record, the state lacks the object
@@ -62,7 +62,7 @@ pub struct Journal {
     header: String,
     /// The lines that are not in the file yet.
     collected: Lines,
-    /// The JSON text of the current record; its memory is used again.
+    /// The JSON text of the current record. Its memory is reused.
     json: String,
     open: Option<Open>,
 }
@@ -139,7 +139,7 @@ impl Journal {
         })
     }
 
-    /// Returns the lineage of the state after the changes, which may be a new one.
+    /// Returns the lineage of the state after the changes, which may be a new lineage.
     pub fn lineage(&self) -> &str {
         &self.lineage
     }
@@ -179,8 +179,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the records cannot be written. They are then lost: the requests must not be sent, and
-    /// operations that depend on the changes must not start.
+    /// Returns an error if the records cannot be written. They are then lost: the requests must not
+    /// be sent, and operations that depend on the changes must not start.
     pub fn commit(&mut self) -> Result<(), StateError> {
         if self.collected.text.is_empty() {
             return Ok(());
@@ -203,7 +203,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the flush fails.
+    /// Returns an error if the flush fails.
     pub fn sync(&mut self) -> Result<(), StateError> {
         match &self.open {
             None => Ok(()),
@@ -235,7 +235,7 @@ impl Journal {
         if self.open.take().is_some() { remove(&self.path) } else { Ok(()) }
     }
 
-    /// Appends a record to the collected ones. `add` adds its members.
+    /// Appends a record to the collected records. `add` adds the record's members.
     fn collect(&mut self, add: impl FnOnce(&mut Parts<'_>)) {
         self.json.clear();
         let mut members = Parts::object(&mut self.json);

@@ -4,9 +4,9 @@
 //! The crate does not depend on configuration, providers or the engine, and does not write to a
 //! terminal. It accesses only the state file and its sidecar files.
 //!
-//! Invariants: the attributes of an object are kept in their stored text until a caller decodes
-//! them, so unknown content is not lost; a state that cannot be read is an error, and the file is
-//! not changed; reading never panics for any bytes in the file.
+//! Invariants: the attributes of an object are preserved in their stored form until a caller
+//! decodes them, so unknown content is not lost; a state that cannot be read causes an error, and
+//! the file is not changed; reading never panics for any bytes in the file.
 
 mod checks;
 mod error;

@@ -5,9 +5,9 @@
 //! `.terraform.tfstate.lock.info`, is one line of JSON that identifies the holder of the lock.
 //!
 //! On Linux, the lock belongs to the open file description: it conflicts with the process-wide lock
-//! that Terraform takes, but is not lost when other code of this process opens and closes the same
-//! file. On other systems, the lock is process-wide, so only this crate may open a locked state
-//! file.
+//! that Terraform acquires, but is not lost when other code of this process opens and closes the
+//! same file. On other systems, the lock is process-wide, so only this crate may open a locked
+//! state file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ pub struct LockRequest {
     pub who: String,
     /// The version of Wardian.
     pub version: String,
-    /// The time during which attempts are repeated. If it is zero, only one attempt is made.
+    /// The time during which locking is retried. If it is zero, only one attempt is made.
     pub timeout: Duration,
 }
 
@@ -50,7 +50,7 @@ pub struct LockInfo {
     pub who: String,
     /// The version of Wardian or Terraform that holds the lock.
     pub version: String,
-    /// The time at which the lock was taken, in RFC 3339 format.
+    /// The time at which the lock was acquired, in RFC 3339 format.
     pub created: String,
     /// The path of the state file.
     pub path: String,
@@ -116,7 +116,7 @@ impl LockFiles {
 }
 
 /// Removes the lock information of all locks that this process holds. The system releases the locks
-/// themselves when the process ends, so the caller must end the process at once.
+/// themselves when the process ends, so the caller must end the process immediately.
 pub fn remove_lock_information() {
     let held = std::mem::take(&mut *HELD.lock().unwrap_or_else(PoisonError::into_inner));
     for files in held {
@@ -133,8 +133,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Attempts to acquire the lock immediately, and then after one second, two, four and so on up
-    /// to sixteen seconds, until the timeout has passed.
+    /// Attempts to acquire the lock immediately, and then after intervals of one second, two, four,
+    /// and so on, up to sixteen seconds, until the timeout has passed.
     pub(crate) fn acquire(path: &Path, request: &LockRequest) -> Result<Self, LockError> {
         let deadline = Instant::now() + request.timeout;
         let mut pause = Duration::from_secs(1);

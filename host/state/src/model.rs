@@ -15,7 +15,7 @@ use crate::checks::CheckResult;
 pub type PrivateBytes = Arc<[u8]>;
 
 /// The resources on which an object depends, sorted. Objects share the addresses, because in a
-/// chain of n objects, the last one depends on n - 1 others.
+/// chain of n objects, the last object depends on n - 1 others.
 pub type Dependencies = Arc<[Arc<ResourceAddress>]>;
 
 /// All recorded objects, outputs and check results. Cloning a state copies one pointer for the

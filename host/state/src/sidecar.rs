@@ -58,8 +58,8 @@ pub(crate) fn open_no_follow(path: &Path, options: &OpenOptions) -> io::Result<F
     Ok(file)
 }
 
-/// Opens a file whose path may be a link. Fails if it is neither a regular file nor a directory,
-/// without waiting for the other end of a pipe.
+/// Opens a file whose path may be a link. Returns an error if it is neither a regular file nor a
+/// directory, and does not wait for the other end of a pipe.
 pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let mut options = options.clone();
     #[cfg(unix)]
@@ -69,8 +69,8 @@ pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<Fil
     Ok(file)
 }
 
-/// Fails if the file is neither a regular file nor a directory. Reading or writing a directory
-/// fails later.
+/// Returns an error if the file is neither a regular file nor a directory. A directory causes an
+/// error later, when it is read or written.
 fn check_regular(file: &File) -> io::Result<()> {
     let kind = file.metadata()?.file_type();
     if kind.is_file() || kind.is_dir() {

@@ -183,8 +183,8 @@ fn any_json() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Unknown content is preserved: for any attributes, the file written from a state is read as
-    /// the same state.
+    /// Unknown content is preserved: a state with any attributes does not change when it is written
+    /// and read again.
     #[test]
     fn attributes_and_keys_round_trip(value in any_json(), key in any::<String>(), private in any::<Vec<u8>>()) {
         use base64::Engine;

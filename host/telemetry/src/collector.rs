@@ -29,7 +29,7 @@ pub struct SpanCollector {
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) spans: Vec<Span>,
-    /// The number of spans beyond the maximum.
+    /// The number of spans that exceed the maximum.
     pub(crate) dropped: u64,
 }
 
@@ -53,10 +53,10 @@ pub(crate) enum AttributeValue {
 }
 
 impl SpanCollector {
-    /// Creates a collector for a new trace, or for the trace of the process that started this one.
+    /// Creates a collector for a new trace, or for the trace of the process that started this process.
     ///
     /// # Errors
-    /// If the system has no randomness.
+    /// Returns an error if the system has no source of randomness.
     pub fn new(settings: TraceSettings) -> Result<Self, getrandom::Error> {
         let trace = match settings.parent {
             Some(parent) => parent.trace,

@@ -1,4 +1,4 @@
-//! Sends collected spans to the collector that the environment names.
+//! Sends collected spans to the collector that the environment specifies.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -41,7 +41,8 @@ impl SpanCollector {
     /// Sends the spans that have ended, and returns the number of spans that were not collected.
     ///
     /// # Errors
-    /// If the collector cannot be reached or rejects the spans. The remaining spans are not sent.
+    /// Returns an error if the collector cannot be reached or rejects the spans. The remaining
+    /// spans are not sent.
     pub async fn export(
         &self,
         version: &str,

@@ -9,7 +9,7 @@
 //! - only fields of spans are sent, never messages of events, which can contain values;
 //! - an export never delays a command by more than its time limit, and a failure is returned as an
 //!   error that does not change the result of the command;
-//! - memory is limited to [`MAX_SPANS`]; the number of spans beyond that is sent in their place.
+//! - at most [`MAX_SPANS`] spans are collected; for all other spans, only their number is sent.
 
 mod collector;
 mod export;

@@ -1,7 +1,7 @@
 //! The JSON encoding of an `ExportTraceServiceRequest`.
 //!
-//! Source: the OpenTelemetry protocol 1.7: identifiers are hexadecimal, 64-bit integers are strings,
-//! and enumerations are numbers.
+//! According to the OpenTelemetry protocol 1.7, identifiers are hexadecimal, 64-bit integers are
+//! strings, and enumerations are numbers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

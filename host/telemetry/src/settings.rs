@@ -34,7 +34,7 @@ pub struct TraceSettings {
     pub(crate) parent: Option<TraceParent>,
 }
 
-/// The span of another process that started this one.
+/// The span of the process that started this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceParent {
     pub trace: u128,
@@ -45,7 +45,7 @@ impl TraceSettings {
     /// Reads the settings; `None` if no traces are requested.
     ///
     /// # Errors
-    /// If a variable has an invalid or unsupported value.
+    /// Returns an error if a variable has an invalid or unsupported value.
     pub fn from_variables(
         variable: impl Fn(&'static str) -> Option<String>,
     ) -> Result<Option<Self>, TraceSettingsError> {
@@ -119,7 +119,7 @@ impl TraceSettings {
 
 impl TraceParent {
     /// Parses `00-<32 hexadecimal digits>-<16 hexadecimal digits>-<2 hexadecimal digits>`. An
-    /// invalid text starts a new trace, as W3C Trace Context requires.
+    /// invalid value starts a new trace, as W3C Trace Context requires.
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.trim().split('-').collect();
         let [_version, trace, span, _flags] = parts[..] else { return None };

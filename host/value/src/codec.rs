@@ -60,7 +60,7 @@ pub enum EncodeProblem {
     #[error("attribute {0:?} is not expected here")]
     UnexpectedAttribute(Str),
     /// JSON cannot represent unknown values.
-    #[error("a value that is not known yet cannot be written as JSON")]
+    #[error("an unknown value cannot be written as JSON")]
     Unknown,
     /// JSON cannot represent infinities.
     #[error("an infinite number cannot be written as JSON")]
@@ -210,7 +210,7 @@ pub(crate) fn index_step(index: usize) -> PathStep {
     PathStep::Index(index as u64)
 }
 
-/// Returns the name of a value of the type, for use in "... is required".
+/// Returns the name of a value of the type, for messages of the form "... is required".
 pub(crate) fn required_name(ty: &Type) -> &'static str {
     match ty {
         Type::Dynamic => "a value",

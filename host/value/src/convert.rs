@@ -1,7 +1,7 @@
 //! Converts values to types, and determines the common type of several types.
 //!
 //! A value is converted to the declared type of its argument. The possible conversions (from rows
-//! to columns; `*` may fail for some values, `-` is impossible):
+//! to columns; `*` fails for some values, `-` is impossible):
 //!
 //! | from | string | number | bool | list | set | map | object | tuple |
 //! |---|---|---|---|---|---|---|---|---|

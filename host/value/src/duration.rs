@@ -38,7 +38,7 @@ impl GoDuration {
     /// Parses a duration exactly, except that fractions of a nanosecond are dropped.
     ///
     /// # Errors
-    /// If the text is not a duration, or the number of nanoseconds exceeds 64 bits.
+    /// Returns an error if the text is not a duration, or the number of nanoseconds exceeds 64 bits.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
         let invalid = || DurationError::Invalid(text.to_owned());
         let (negative, mut rest) = match text.as_bytes().first() {

@@ -1,7 +1,7 @@
-//! Grapheme clusters: what people perceive as one character.
+//! Grapheme clusters: user-perceived characters.
 //!
-//! The boundaries are those of Unicode 15.0, the version that Terraform 1.11 uses to count
-//! characters. Later versions of Unicode have other tables, and join conjuncts of Indic scripts.
+//! The boundaries follow Unicode 15.0, the version that Terraform 1.11 uses to count characters.
+//! Later versions of Unicode have different tables, and do not break Indic conjuncts.
 
 mod table;
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_the_table_ascend_without_overlap() {
+    fn table_ranges_ascend_without_overlap() {
         let mut after = 0;
         for (first, last, _) in table::RANGES {
             assert!(after <= *first && first <= last, "{first:X}");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn conjuncts_of_indic_scripts_are_not_joined() {
+    fn indic_conjuncts_are_not_joined() {
         assert_eq!(split("क्षि"), ["क्", "षि"]);
         assert_eq!(split("ক্ত"), ["ক্", "ত"]);
     }

@@ -10,7 +10,7 @@ pub struct Marks(u8);
 impl Marks {
     /// No marks.
     pub const NONE: Self = Self(0);
-    /// The mark of a value that must not be shown to people.
+    /// The mark of a value that must not be displayed.
     pub const SENSITIVE: Self = Self(1);
     /// The mark of a value that must not be stored in a state or plan.
     pub const EPHEMERAL: Self = Self(2);

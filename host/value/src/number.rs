@@ -10,9 +10,9 @@
 //! | decimal text | 512 |
 //! | machine integer | 64 |
 //! | `f64` | 53 |
-//! | integer in another base | the number of its bits, at least 64 |
-//! | sum, difference, quotient | the larger of the operands' |
-//! | product | the same, or the number of bits of the exact product, up to 512 |
+//! | integer in another base | its number of bits, at least 64 |
+//! | sum, difference, quotient | the larger of the operands' precisions |
+//! | product | the larger of the operands' precisions, or the number of bits of the exact product, up to 512 |
 //!
 //! Integers of at most 64 bits are stored in a machine word; all other numbers are shared big
 //! numbers. Numbers outside of `2^±MAX_EXPONENT` are rejected ([`NumberError::OutOfRange`]).

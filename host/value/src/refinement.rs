@@ -59,8 +59,8 @@ impl Refinement {
         }
     }
 
-    /// Returns the knowledge that is common to both refinements, for a choice that is not known
-    /// yet.
+    /// Returns the knowledge that both refinements have in common, for a choice between two values
+    /// that is not known yet.
     #[must_use]
     pub fn either(&self, other: &Self) -> Self {
         let bound = |a: &Option<Bound>, b: &Option<Bound>, wider: std::cmp::Ordering| {

@@ -1,8 +1,8 @@
-//! The canonical order of set elements, in which a set is iterated, encoded and shown. The order is
-//! the same as Terraform's, so the states and plans of Wardian and Terraform are byte-for-byte
-//! equal.
+//! The canonical order of set elements, in which a set is iterated, encoded and displayed. The
+//! order is the same as Terraform's, so the states and plans of Wardian and Terraform are
+//! byte-for-byte equal.
 //!
-//! Strings are ordered by their bytes, numbers by their value, and `false` before `true`. Known
+//! Strings are ordered by their bytes, numbers by their values, and `false` precedes `true`. Known
 //! elements come first, followed by unknown elements and then null. Compound elements have no
 //! natural order, so they are ordered by their content rendered as text ([`render`]).
 
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(set(vec![true.into(), false.into()]), [false.into(), true.into()]);
     }
 
-    /// The expected order is that of Terraform 1.11.4: 10, 1, 2.
+    /// The expected order is Terraform 1.11.4's: 10, 1, 2.
     #[test]
     fn compound_elements_sort_by_rendering() {
         assert_eq!(

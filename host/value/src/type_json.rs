@@ -80,8 +80,8 @@ impl Type {
     /// Parses a type from JSON.
     ///
     /// # Errors
-    /// If the text is not JSON or not a type, or has more than [`crate::MAX_DEPTH`] levels of
-    /// brackets.
+    /// Returns an error if the text is not JSON or not a type, or has more than
+    /// [`crate::MAX_DEPTH`] levels of brackets.
     pub fn from_json(text: &str) -> std::result::Result<Self, DecodeError> {
         Ok(Self::from_json_bytes(text.as_bytes())?)
     }
@@ -108,7 +108,7 @@ impl Type {
     }
 
     fn read_compound(reader: &mut Reader<'_>) -> Result<Self> {
-        const ARITY: DecodeProblem = DecodeProblem::Type("wrong number of parts");
+        const ARITY: DecodeProblem = DecodeProblem::Type("wrong number of elements");
         reader.open()?;
         let mut first = true;
         if !reader.next(b']', &mut first)? {
@@ -134,7 +134,7 @@ impl Type {
                     (name, ty, optional)
                 }));
                 if !optional.is_empty() {
-                    return Err(DecodeProblem::Type("an optional attribute does not exist").into());
+                    return Err(DecodeProblem::Type("an optional attribute is not declared").into());
                 }
                 Self::Object(ty.into())
             }

@@ -63,7 +63,7 @@ impl ObjectType {
         Self { attributes: map_of(attributes.into_iter().map(|(n, t)| (n, (t, false)))) }
     }
 
-    /// Returns an object type. The flag of an attribute states whether it is optional.
+    /// Returns an object type. The flag of an attribute specifies whether it is optional.
     pub fn with_optional(attributes: impl IntoIterator<Item = (Str, Type, bool)>) -> Self {
         Self { attributes: attributes.into_iter().map(|(n, t, o)| (n, (t, o))).collect() }
     }
@@ -164,8 +164,8 @@ impl Type {
         }
     }
 
-    /// Returns the number of types in this type, including itself. A shared type counts once per
-    /// occurrence. If there are more than [`MAX_COUNTED`] types, returns [`u32::MAX`].
+    /// Returns the number of types in this type, including itself. A shared type is counted once
+    /// per occurrence. If there are more than [`MAX_COUNTED`] types, returns [`u32::MAX`].
     pub(crate) fn node_count(&self) -> u32 {
         let mut remaining = MAX_COUNTED;
         if self.count_down(&mut remaining) { MAX_COUNTED - remaining } else { u32::MAX }

@@ -16,8 +16,8 @@ pub struct Value {
     content: Content,
     marks: Marks,
     inside: Inside,
-    /// The size of the value with all nested values, in units of [`UNIT`]. A shared nested value
-    /// counts once per occurrence.
+    /// The size of the value with all nested values, in units of [`UNIT`]. A shared nested value is
+    /// counted once per occurrence.
     units: u32,
 }
 
@@ -315,7 +315,7 @@ impl Value {
     }
 
     /// Returns the approximate size in bytes of the value when it is copied or written in full. A
-    /// shared part counts once per occurrence, so the result can be much larger than the memory
+    /// shared part is counted once per occurrence, so the result can be much larger than the memory
     /// that the value occupies. O(1).
     pub fn expanded_size(&self) -> u64 {
         u64::from(self.units).saturating_mul(UNIT)
@@ -410,7 +410,7 @@ impl Value {
         self
     }
 
-    /// Returns the value without its own marks; nested values keep theirs.
+    /// Returns the value without its own marks; nested values keep their marks.
     #[must_use]
     pub fn unmark(mut self) -> Self {
         self.marks = Marks::NONE;
@@ -550,8 +550,8 @@ impl Value {
 
 /// Rebuilding.
 impl Value {
-    /// Returns an object with one attribute replaced. In the type of the result, the type of the
-    /// attribute is that of the new value.
+    /// Returns an object with one attribute replaced. In the result's type, the attribute has the
+    /// new value's type.
     #[must_use]
     pub fn with_attribute(&self, name: &str, value: Self) -> Self {
         match &self.content {
@@ -578,7 +578,7 @@ impl Value {
 
     /// Rebuilds the value bottom-up: `change` receives each nested value with its path, after the
     /// values inside it have been rebuilt. The types of collections do not change; the types of
-    /// objects and tuples are those of their new attributes and elements. Cost: O(number of nested
+    /// objects and tuples follow from their new attributes and elements. Cost: O(number of nested
     /// values).
     #[must_use]
     pub fn transform(&self, change: &mut dyn FnMut(&Path, Self) -> Self) -> Self {

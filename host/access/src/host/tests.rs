@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn canonical_form_of_number_parses_as_same_host(text in "(0x)?[0-9a-f]{1,9}(\\.(0x)?[0-9]{1,4}){0,3}\\.?") {
+    fn canonical_numeric_host_parses_as_same_host(text in "(0x)?[0-9a-f]{1,9}(\\.(0x)?[0-9]{1,4}){0,3}\\.?") {
         if let Ok(host) = Host::parse(&text) {
             prop_assert_eq!(Host::parse(&host.to_string()), Ok(host));
         }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{ProviderAddress, ProviderAddressError};
 
-/// The error for a text that is not an address of the expected kind.
+/// The error for text that is not an address of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not {wanted}: {problem}")]
 pub struct InstanceAddressError {

@@ -6,8 +6,8 @@
 //! | `terraform_version` | the version that wrote the file |
 //! | `backend` | `type`, `config` with all arguments, and `hash`; absent if there is no block |
 //!
-//! The hash covers only the block. Arguments of `-backend-config` are only in `config`, so they do
-//! not affect whether a block is considered changed.
+//! The hash covers only the block. Arguments that `-backend-config` sets are only in `config`, so
+//! they do not change the hash.
 
 use std::fs;
 use std::io;
@@ -57,7 +57,7 @@ impl Record {
     /// Reads the record in a data directory; `None` if the directory has no record with a backend.
     ///
     /// # Errors
-    /// If the record cannot be read.
+    /// Returns an error if the record cannot be read.
     pub(crate) fn read(data_directory: &Path) -> Result<Option<Self>, AppError> {
         let path = path(data_directory);
         let unreadable = |problem: String| {
@@ -78,7 +78,7 @@ impl Record {
         let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
         if stored.version != VERSION {
             return Err(unreadable(format!(
-                "its format is {}, and only {VERSION} is supported",
+                "its format version is {}, but only {VERSION} is supported",
                 stored.version
             )));
         }
@@ -96,11 +96,11 @@ impl Record {
         is_same.then(|| self.config.clone())
     }
 
-    /// Records a backend: the arguments in effect, and those of its block. `None` records that no
-    /// backend is configured.
+    /// Records a backend: the arguments in effect, and the block's arguments. `None` records that
+    /// no backend is configured.
     ///
     /// # Errors
-    /// If the record cannot be written.
+    /// Returns an error if the record cannot be written.
     pub(crate) fn write(
         data_directory: &Path,
         backend: Option<(&LocalBackend, &LocalBackend)>,

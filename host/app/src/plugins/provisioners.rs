@@ -36,8 +36,8 @@ pub(crate) struct LoadedProvisioners {
 }
 
 impl LoadedProvisioners {
-    /// Returns an empty set. `PATH` in the environment determines the directories that are searched
-    /// for programs.
+    /// Returns a set without provisioners. Programs are searched for in the directories in the
+    /// environment's `PATH`.
     pub(crate) fn new(environment: &ProcessEnvironment) -> Self {
         let search_path = environment.get("PATH").map(OsString::from).unwrap_or_default();
         Self {
@@ -49,7 +49,7 @@ impl LoadedProvisioners {
     }
 }
 
-/// Denies every program start. Each provisioner uses its own authority in place of this one.
+/// Denies every program start. Each provisioner uses its own authority instead.
 struct DenyAll;
 
 impl ProcessAuthority for DenyAll {
@@ -99,8 +99,8 @@ fn plugin_address(type_name: &str) -> Option<ProviderAddress> {
 }
 
 /// Adds the plugins of a configuration's provisioners to the requirements. A plugin that is
-/// identified only by its name is required if `is_there` returns true; otherwise the error is
-/// reported for its block.
+/// identified only by its name is required if `is_there` returns true for it; otherwise, an error
+/// is reported at the `provisioner` block.
 pub fn require(
     requirements: &mut Requirements,
     configuration: &Configuration,

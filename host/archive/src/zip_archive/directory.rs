@@ -1,8 +1,8 @@
 //! Limits the memory that the central directory of a zip archive needs.
 //!
-//! The `zip` crate reads as many entries as the directory states, and their names, extra fields and
-//! comments. So the stated number is checked before that crate reads the directory, and the number
-//! of bytes that it reads is limited.
+//! The `zip` crate reads the number of entries that the directory contains, with their names, extra
+//! fields and comments. Therefore, this number is checked before that crate reads the directory,
+//! and the number of bytes that it reads is limited.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -10,24 +10,24 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The end of the central directory: signature, fixed size, maximum size with the comment.
+/// The end of central directory record: signature, fixed size, and maximum size with the comment.
 const END_SIGNATURE: &[u8] = b"PK\x05\x06";
 const END_BYTES: usize = 22;
 const MAX_END_BYTES: u64 = END_BYTES as u64 + u16::MAX as u64;
 
-/// The record before it that locates the end of a directory in the zip64 format.
+/// The zip64 end of central directory locator, which precedes the end of central directory record.
 const LOCATOR_SIGNATURE: &[u8] = b"PK\x06\x07";
 const LOCATOR_BYTES: u64 = 20;
 
-/// The part of the end of a zip64 directory up to the number of entries.
+/// The start of the zip64 end of central directory record, up to the number of entries.
 const END_64_SIGNATURE: &[u8] = b"PK\x06\x06";
 const END_64_BYTES: usize = 40;
 
 const ENTRY_SIGNATURE: &[u8] = b"PK\x01\x02";
 const ENTRY_BYTES: usize = 46;
 
-/// Returns the highest number of entries that any end of a directory in the file states. There may
-/// be several, for example in the comment of another.
+/// Returns the highest number of entries in any end of central directory record of the file. There
+/// may be several such records, for example in the comment of another record.
 pub(super) fn stated_entries(file: &mut File, length: u64) -> io::Result<u64> {
     let tail_start = length.saturating_sub(MAX_END_BYTES);
     file.seek(SeekFrom::Start(tail_start))?;
@@ -51,7 +51,7 @@ pub(super) fn stated_entries(file: &mut File, length: u64) -> io::Result<u64> {
     Ok(highest)
 }
 
-/// Returns the number of entries that a zip64 directory before the end of a directory states.
+/// Returns the number of entries in the zip64 record that precedes an end of central directory record.
 fn stated_entries_64(file: &mut File, end: u64) -> io::Result<u64> {
     let Some(position) = end.checked_sub(LOCATOR_BYTES) else { return Ok(0) };
     let Some(locator) = read_record::<20>(file, position, LOCATOR_SIGNATURE)? else { return Ok(0) };
@@ -75,7 +75,7 @@ fn read_record<const BYTES: usize>(
     }
 }
 
-/// Returns a number of `length` bytes in a record, the lowest byte first.
+/// Returns a number of `length` bytes in a record, in little-endian order.
 fn number(record: &[u8], position: usize, length: usize) -> u64 {
     let bytes = record.get(position..position + length).unwrap_or_default();
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
@@ -103,7 +103,7 @@ pub(super) fn repeated_name(mut file: File, start: u64) -> Option<Vec<u8>> {
     }
 }
 
-/// The number of bytes that may still be read for the central directory. `LimitedFile`s share it.
+/// The number of bytes that may still be read for the central directory, shared by the `LimitedFile`s.
 #[derive(Clone)]
 pub(super) struct DirectoryBudget(Arc<Budget>);
 

@@ -1,4 +1,4 @@
-//! Writes archives, also invalid ones.
+//! Writes archives, including invalid ones.
 
 use std::io::Write as _;
 
@@ -20,7 +20,7 @@ pub fn deflate(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// An entry of a zip archive, with every value that its headers state.
+/// An entry of a zip archive, with every value of its headers.
 #[derive(Clone)]
 pub struct ZipEntry {
     pub name: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct ZipEntry {
     pub size: u32,
     pub mode: u32,
     pub comment: Vec<u8>,
-    /// The position of the local header, if it is not that of the entry itself.
+    /// The position of the local header, if it differs from the position of the entry.
     pub offset: Option<u32>,
 }
 
@@ -101,7 +101,7 @@ pub fn zip_with_comment(entries: &[ZipEntry], comment: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the end of a central directory.
+/// Returns an end of central directory record.
 pub fn zip_end(count: u16, size: usize, start: u32, comment: &[u8]) -> Vec<u8> {
     let mut bytes = b"PK\x05\x06\0\0\0\0".to_vec();
     bytes.extend(count.to_le_bytes());
@@ -113,7 +113,7 @@ pub fn zip_end(count: u16, size: usize, start: u32, comment: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An entry of a tar archive. The size in its header can differ from that of its data.
+/// An entry of a tar archive. The size in its header can differ from the size of its data.
 #[derive(Clone)]
 pub struct TarEntry {
     pub name: Vec<u8>,

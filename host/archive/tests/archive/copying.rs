@@ -87,13 +87,13 @@ fn files_are_linked_if_requested() {
     assert_eq!(copy, tree(&copying.from()));
     let inode = |path: PathBuf| fs::metadata(path).unwrap().ino();
     assert_eq!(inode(copying.from().join("main.tf")), inode(copying.to().join("main.tf")));
-    // A link is copied, not the file to which it leads.
+    // The link itself is copied, not the file that it points to.
     let link = fs::symlink_metadata(copying.to().join("dangling")).unwrap();
     assert!(link.is_symlink() && link.nlink() == 1);
 }
 
 #[test]
-fn link_to_a_directory_is_a_source() {
+fn link_to_a_directory_can_be_copied() {
     let copying = Copying::new();
     let link = copying.root.path().join("link");
     symlink("from", &link).unwrap();
@@ -102,7 +102,7 @@ fn link_to_a_directory_is_a_source() {
 }
 
 #[test]
-fn target_in_the_source_is_not_copied_into_itself() {
+fn target_inside_the_source_is_not_copied_into_itself() {
     let copying = Copying::new();
     let before = tree(&copying.from());
     let target = copying.from().join("sub/copy");

@@ -1,4 +1,4 @@
-//! Archives that are cut off or changed.
+//! Truncated and modified archives.
 
 use proptest::prelude::*;
 use tar::EntryType;
@@ -63,7 +63,7 @@ fn checksums_are_verified() {
 }
 
 #[test]
-fn other_formats_are_rejected() {
+fn archive_of_another_format_is_rejected() {
     let limits = ArchiveLimits::for_module_package();
     let archives = archives();
     for (format, archive) in &archives {
@@ -78,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn changed_archives_are_rejected_or_stay_in_their_directory(
+    fn corrupted_archives_never_write_outside_their_directory(
         which in 0_usize..5,
         changes in prop::collection::vec((prop::num::u16::ANY, prop::num::u8::ANY), 1..6),
         end in prop::option::of(prop::num::u16::ANY),

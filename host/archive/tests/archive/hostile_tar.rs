@@ -63,7 +63,7 @@ fn special_entries_are_rejected() {
 
 #[test]
 fn sparse_files_are_rejected() {
-    // The first one states a size of 8 EiB, in the formats of GNU tar and of pax.
+    // Sparse files in the GNU tar and pax formats. The first one with a pax header declares 8 EiB.
     let error = problem(&[TarEntry::new("sparse", EntryType::GNUSparse, "")]);
     assert!(matches!(error, ArchiveError::SparseFile { .. }), "{error}");
     for key in ["GNU.sparse.major", "GNU.sparse.map", "GNU.sparse.realsize"] {
@@ -84,7 +84,8 @@ fn links_must_stay_in_the_archive() {
         let pax = [TarEntry::pax("linkpath", target), link("link", "good")];
         assert!(matches!(problem(&pax), ArchiveError::UnsafeLink { .. }), "{target}");
     }
-    // Each link alone stays inside, but not the second one behind the first.
+    // Each link alone points inside, but the second one passes through the first and points
+    // outside.
     let error = problem(&[link("a/b/up", "../.."), link("out", "a/b/up/../x")]);
     assert!(matches!(&error, ArchiveError::UnsafeLink { name, .. } if name == "out"), "{error}");
     for entries in [
@@ -105,7 +106,7 @@ fn links_must_stay_in_the_archive() {
 }
 
 #[test]
-fn repeated_names_are_rejected() {
+fn duplicate_names_are_rejected() {
     for (one, two) in [("a", "a"), ("a", "./a"), ("a", "a/b"), ("a/b", "a")] {
         let error = problem(&[TarEntry::file(one, "1"), TarEntry::file(two, "2")]);
         assert!(matches!(error, ArchiveError::RepeatedName { .. }), "{one} {two}: {error}");
@@ -166,7 +167,7 @@ fn bombs_are_rejected() {
     for format in [ArchiveFormat::TarGzip, ArchiveFormat::TarBzip2, ArchiveFormat::TarXz] {
         let error = problem_of(&compress(&bomb, format), format, &small_limits());
         assert!(matches!(error, ArchiveError::Ratio { limit: 50_000, .. }), "{format}: {error}");
-        // The bomb is behind the end of the archive, or in an entry that is skipped.
+        // The bomb is after the end of the archive, or in an entry that is skipped.
         let more_zeros = vec![0; 200_000];
         let behind = [tar(&[]), more_zeros.clone()].concat();
         let skipped = tar(&[TarEntry::new("./", EntryType::Directory, &more_zeros)]);
@@ -183,7 +184,7 @@ fn bombs_are_rejected() {
     let limits = ArchiveLimits { max_packed_bytes: 1_000, ..small_limits() };
     let error = problem_of(&large, ArchiveFormat::Tar, &limits);
     assert!(matches!(error, ArchiveError::PackedTooLarge { limit: 1_000 }), "{error}");
-    // The header states more than there is.
+    // The header declares more data than the archive contains.
     for size in [10_000, 1 << 33, 1 << 62] {
         let entry = TarEntry { size, ..TarEntry::file("a", "content") };
         let error = problem_of(&tar(&[entry]), ArchiveFormat::Tar, &small_limits());
@@ -193,7 +194,7 @@ fn bombs_are_rejected() {
 }
 
 #[test]
-fn memory_of_the_xz_decoder_is_limited() {
+fn xz_decoder_memory_is_limited() {
     let format = ArchiveFormat::TarXz;
     let mut archive = compress(&tar(&[TarEntry::file("a", "content")]), format);
     // The header of the first block: its size, flags, the LZMA2 filter and the size of its dictionary.
@@ -214,7 +215,7 @@ fn memory_of_the_xz_decoder_is_limited() {
 }
 
 #[test]
-fn archives_of_common_programs_are_unpacked() {
+fn archives_from_common_programs_are_unpacked() {
     let fixture = Fixture::new();
     let long = format!("{}/file", "directory".repeat(20));
     let commit = pax_record("comment", "0123456789abcdef0123456789abcdef01234567");
@@ -226,7 +227,7 @@ fn archives_of_common_programs_are_unpacked() {
         TarEntry::file("./main.tf", "main"),
         TarEntry::new("./sub/", EntryType::Directory, "").with_mode(0o755),
         TarEntry::new("./sub/", EntryType::Directory, ""),
-        // GNU tar, and pax with other attributes
+        // A long name in the GNU tar format, and a pax header with other attributes.
         TarEntry::new("././@LongLink", EntryType::GNULongName, format!("{long}\0")),
         TarEntry::file(&long[..90], "long"),
         TarEntry::new(
@@ -256,8 +257,8 @@ fn archives_of_common_programs_are_unpacked() {
 }
 
 #[test]
-fn archives_of_several_streams_are_unpacked() {
-    // Parallel compressors write a stream for each part.
+fn multi_stream_archives_are_unpacked() {
+    // Parallel compressors write a stream for each chunk.
     let archive = tar(&[TarEntry::file("a", "one"), TarEntry::file("b", "two")]);
     for format in [ArchiveFormat::TarGzip, ArchiveFormat::TarBzip2, ArchiveFormat::TarXz] {
         let (first, second) = archive.split_at(700);
@@ -267,7 +268,7 @@ fn archives_of_several_streams_are_unpacked() {
 }
 
 #[test]
-fn missing_end_of_an_uncompressed_archive_is_an_error() {
+fn uncompressed_archive_without_end_marker_is_an_error() {
     let entries = [TarEntry::file("a", "content")];
     let error = problem_of(&tar_entries(&entries), ArchiveFormat::Tar, &limits());
     assert!(matches!(error, ArchiveError::Incomplete(_)), "{error}");

@@ -55,13 +55,13 @@ fn long_and_deep_names_are_rejected() {
     assert!(matches!(error, ArchiveError::LongName { limit: 1024, .. }), "{error}");
     let error = problem(&zip(&[ZipEntry::stored(&"a/".repeat(100), b"")]), &limits);
     assert!(matches!(error, ArchiveError::DeepName { limit: 64, .. }), "{error}");
-    // The file system may have a lower limit for a part of a name.
+    // The file system may have a lower limit for a path component.
     let error = problem(&zip(&[ZipEntry::stored(&"a".repeat(1_000), b"")]), &limits);
     assert!(matches!(error, ArchiveError::Write { .. }), "{error}");
 }
 
 #[test]
-fn repeated_names_are_rejected() {
+fn duplicate_names_are_rejected() {
     for limits in both_limits() {
         for (one, two) in [("a", "a"), ("a", "a/b"), ("a/b", "a"), ("a", "a/")] {
             let archive = zip(&[ZipEntry::stored(one, b"1"), ZipEntry::stored(two, b"2")]);
@@ -102,7 +102,7 @@ fn links_must_stay_in_the_archive() {
         let error = problem(&zip(&[link("link", target)]), &limits);
         assert!(matches!(error, ArchiveError::UnsafeLink { .. }), "{target}: {error}");
     }
-    // A file is not written through a link, whichever comes first.
+    // A file is not written through a link, regardless of the order of the two entries.
     for entries in [
         [link("l", "."), ZipEntry::stored("l/x", b"x")],
         [ZipEntry::stored("l/x", b"x"), link("l", ".")],
@@ -134,7 +134,7 @@ fn total_size_and_ratio_are_limited() {
 }
 
 #[test]
-fn content_must_have_the_stated_size_and_checksum() {
+fn content_must_match_its_declared_size_and_checksum() {
     let limits = ArchiveLimits::for_provider_package();
     let content = vec![7; 100_000];
     for size in [0, 10, 99_999, 100_001] {
@@ -172,7 +172,7 @@ fn overlapping_entries_are_rejected() {
         let position = 30 + u32::try_from("outer".len()).unwrap();
         let archive = zip(&[outer, ZipEntry { offset: Some(position), data: inner.data.clone(), ..inner }]);
         assert!(matches!(problem(&archive, &limits), ArchiveError::Overlap));
-        // The data reaches into the central directory.
+        // The data extends into the central directory.
         let entry = ZipEntry::stored("a", b"a");
         let mut archive = zip(&[entry]);
         for header in [18, 22, 32 + 20, 32 + 24] {
@@ -190,13 +190,13 @@ fn number_of_entries_is_limited() {
     let error = problem(&zip(&entries), &limits);
     assert!(matches!(error, ArchiveError::TooManyEntries { limit: 20 }), "{error}");
     Fixture::new().unpack(&zip(&entries[..20]), ArchiveFormat::Zip, &limits).unwrap();
-    // Directories of names count.
+    // The directories in a name count toward the limit.
     let error = problem(&zip(&[ZipEntry::stored(&"a/".repeat(21), b"")]), &limits);
     assert!(matches!(error, ArchiveError::TooManyEntries { limit: 20 }), "{error}");
 }
 
 #[test]
-fn stated_number_of_entries_is_checked_before_they_are_read() {
+fn declared_entry_count_is_checked_before_entries_are_read() {
     let limits = small_limits();
     let entries = [ZipEntry::stored("a", b"a")];
     let archive = zip(&entries);
@@ -204,7 +204,7 @@ fn stated_number_of_entries_is_checked_before_they_are_read() {
     let end = archive.len() - 22;
     changed[end + 8..end + 12].copy_from_slice(&[50, 0, 50, 0]);
     assert!(matches!(problem(&changed, &limits), ArchiveError::TooManyEntries { .. }));
-    // A zip64 end states the number in another record.
+    // In the zip64 format, another record contains the number of entries.
     let mut zip64 = archive[..end].to_vec();
     let position = zip64.len() as u64;
     zip64.extend(b"PK\x06\x06");
@@ -220,13 +220,13 @@ fn stated_number_of_entries_is_checked_before_they_are_read() {
     zip64.extend(zip_end(u16::MAX, 0, u32::MAX, b""));
     let error = problem(&zip64, &ArchiveLimits::for_module_package());
     assert!(matches!(error, ArchiveError::TooManyEntries { .. }), "{error}");
-    // Another end is in the comment of the first one.
+    // The comment of the end record contains a second end record.
     let archive = zip_with_comment(&entries, &zip_end(5_000, 0, 0, b""));
     assert!(matches!(problem(&archive, &limits), ArchiveError::TooManyEntries { .. }));
 }
 
 #[test]
-fn size_of_the_central_directory_is_limited() {
+fn central_directory_size_is_limited() {
     let entries: Vec<_> = (0..20)
         .map(|index| ZipEntry {
             comment: vec![b'x'; usize::from(u16::MAX)],
@@ -238,7 +238,7 @@ fn size_of_the_central_directory_is_limited() {
 }
 
 #[test]
-fn archive_with_a_prefix_is_rejected() {
+fn archive_with_prepended_data_is_rejected() {
     let archive = [b"#!/bin/sh\n".as_slice(), &zip(&[ZipEntry::stored("a", b"a")])].concat();
     for limits in both_limits() {
         assert!(matches!(problem(&archive, &limits), ArchiveError::Zip(_)));
@@ -250,7 +250,7 @@ fn archive_with_a_prefix_is_rejected() {
 
 #[cfg(unix)]
 #[test]
-fn modes_are_restricted() {
+fn setuid_bits_are_removed_and_owner_access_is_added() {
     use std::os::unix::fs::PermissionsExt as _;
     let fixture = Fixture::new();
     let archive = zip(&[
@@ -275,7 +275,7 @@ fn modes_are_restricted() {
 }
 
 #[test]
-fn unusual_archives_are_unpacked() {
+fn unusual_but_valid_archives_are_unpacked() {
     let fixture = Fixture::new();
     fixture.unpacks_to(&zip(&[]), ArchiveFormat::Zip, &[]);
     let archive = zip(&[

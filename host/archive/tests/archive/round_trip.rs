@@ -1,4 +1,4 @@
-//! What was packed is unpacked.
+//! Unpacking an archive restores the files that were packed.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -66,7 +66,8 @@ impl Lines {
         let Self { done, current } = self;
         let mut text = String::new();
         let mut open: Vec<i64> = Vec::new();
-        // For each line, the width of the widest head in its group of adjacent lines.
+        // For each line, the width of the longest text before the equals sign in its group of
+        // adjacent lines.
         let widths = aligned_widths(&done);
         for (line, width) in done.iter().zip(widths) {
             write_line(line, width, &mut open, &mut text);

@@ -1,4 +1,4 @@
-//! Runs the engine with the built-in provider and compares it with results of Terraform that are
+//! Runs the engine with the built-in provider, and compares the results with Terraform's, which are
 //! recorded in `tests/data`.
 //!
 //! `WARDIAN_RECORD=1 cargo test -p wardian-builtin --test recorded` runs the `terraform` on PATH

@@ -200,7 +200,7 @@ fn outputs(plan: &Plan) -> Json {
     if all.is_empty() { Json::Null } else { all.into() }
 }
 
-/// Compares two outcomes. If Terraform reports no position, Wardian may report one.
+/// Compares two outcomes. If Terraform reports no source position, Wardian may still report one.
 fn is_same(recorded: &Outcome, ours: &Outcome) -> bool {
     match (recorded, ours) {
         (Outcome::Refused(recorded), Outcome::Refused(ours)) => {

@@ -15,7 +15,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Returns whether Wardian's error is this one. If Terraform reports no line, Wardian may
+    /// Returns whether Wardian's error equals this error. If Terraform reports no line, Wardian may
     /// report one.
     pub fn is_met_by(&self, ours: &Self) -> bool {
         self.summary == ours.summary && (self.line.is_none() || self.line == ours.line)

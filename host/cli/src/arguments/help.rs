@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_of_any_help_is_too_long() {
+    fn help_lines_are_within_the_maximum_width() {
         let mut all = vec![String::new(), "environment".to_owned()];
         paths(&page("").root, "", &mut all);
         for width in [60, 80, 120] {

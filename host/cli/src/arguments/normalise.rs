@@ -13,7 +13,7 @@
 //! | `help environment` | a request for help on environment variables |
 //! | `-version`, `--version`, `-v` before the command | `version` |
 //!
-//! Only known names are converted; an unknown name is an error that suggests the nearest one.
+//! Only known names are converted; an unknown name causes an error that suggests the nearest name.
 //! Arguments from the environment are inserted directly after the command, so the typed arguments
 //! come last and take precedence.
 
@@ -28,7 +28,8 @@ use wardian_diagnostic::closest;
 use super::{shell_words, unsupported};
 use crate::failure::Usage;
 
-/// The maximum number of commands that are named for an option that belongs to others.
+/// The maximum number of commands that an error message lists for an option that the given command
+/// does not have.
 const MAX_LISTED_COMMANDS: usize = 4;
 
 /// A command line that clap can parse.
@@ -49,8 +50,8 @@ pub(super) struct Normalised {
 }
 
 impl Normalised {
-    /// Returns the sentence that names the environment variable which contains an argument; empty
-    /// if none does. `is_meant` is called with arguments in clap's form.
+    /// Returns the sentence that names the environment variable that contains an argument, or an
+    /// empty string if no variable contains it. `is_meant` is called with arguments in clap's form.
     pub(super) fn environment_note(&self, is_meant: impl Fn(&OsStr) -> bool) -> String {
         let variable = self.environment_arguments.iter().find(|(_, argument)| is_meant(argument));
         variable.map_or_else(String::new, |(name, _)| environment_note(name))

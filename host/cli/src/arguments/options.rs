@@ -208,7 +208,7 @@ impl PlanningArguments {
     /// Checks the combination of plan modes and their options.
     ///
     /// # Errors
-    /// If options cannot be combined.
+    /// Returns an error if options cannot be combined.
     pub(crate) fn check(&self) -> Result<(), InvalidOptions> {
         if self.destroy && self.refresh_only {
             return Err(InvalidOptions::new(
@@ -239,7 +239,7 @@ impl ScopeArguments {
     /// Checks that `-replace` is used only in the normal plan mode.
     ///
     /// # Errors
-    /// If it is used in another mode.
+    /// Returns an error if the option is used in another mode.
     pub(crate) fn check_replace(&self, is_normal_mode: bool) -> Result<(), InvalidOptions> {
         if self.replace.is_empty() || is_normal_mode {
             return Ok(());

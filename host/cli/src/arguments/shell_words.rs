@@ -2,7 +2,7 @@
 //! preserves every character, `"…"` preserves every character except `\`, and `\` preserves the
 //! next character. Nothing is expanded.
 
-/// Splits a text into words, or returns why it is invalid.
+/// Splits text into words. Returns the reason if the text is invalid.
 pub(super) fn split(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

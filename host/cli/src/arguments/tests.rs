@@ -3,7 +3,7 @@ use crate::product::Product;
 
 #[test]
 #[cfg(unix)]
-fn value_of_an_option_may_be_invalid_utf_8() {
+fn option_values_may_be_invalid_utf_8() {
     use std::os::unix::ffi::OsStringExt as _;
     let given = vec!["plan".into(), OsString::from_vec(b"-out=p\xe9".to_vec())];
     match parse(given, &ProcessEnvironment::default()).unwrap() {
@@ -18,14 +18,14 @@ fn value_of_an_option_may_be_invalid_utf_8() {
 }
 
 #[test]
-fn subcommands_of_state_have_aliases() {
+fn state_subcommands_have_aliases() {
     assert_eq!(normalised(&["state", "ls"]), "state|list");
     assert_eq!(normalised(&["state", "move", "a.b", "a.c"]), "state|mv|a.b|a.c");
     assert_eq!(normalised(&["state", "remove", "a.b"]), "state|rm|a.b");
 }
 
 #[test]
-fn invalid_argument_of_the_environment_is_attributed_to_its_variable() {
+fn invalid_argument_from_the_environment_names_its_variable() {
     let refused = |text: &str| {
         let variables = environment(&[("TF_CLI_ARGS_plan", text)]);
         let usage = parse(vec!["plan".into()], &variables).unwrap_err();
@@ -152,7 +152,7 @@ fn command_with_subcommands_runs_without_subcommand() {
 }
 
 #[test]
-fn last_of_repeated_options_takes_precedence() {
+fn last_repeated_option_takes_precedence() {
     let Command::Plan(plan) = parsed(&["plan", "-parallelism=2", "-parallelism=3", "-lock=false", "-lock"])
     else {
         panic!("not a plan");

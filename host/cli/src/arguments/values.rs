@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parallelism_of_zero_is_the_default() {
+    fn parallelism_zero_selects_the_default() {
         assert_eq!(parallelism("0"), Ok(10));
         assert_eq!(parallelism("3"), Ok(3));
         assert!(parallelism("-1").is_err() && parallelism("x").is_err());

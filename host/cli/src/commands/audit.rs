@@ -41,7 +41,7 @@ fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
         context.shell.print(PrintableText::from_lines(&least.text));
         if !least.left_out.is_empty() {
             let mut text = PrintableText::from(
-                "Warning: No rule can allow exactly these accesses. Write rules by hand if the run needs them:",
+                "Warning: No rule can allow exactly these accesses. Add rules manually if the run needs them:",
             );
             for one in &least.left_out {
                 append!(text, "\n - {one}");

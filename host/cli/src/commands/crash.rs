@@ -1,4 +1,4 @@
-//! `wardian crash`: crashes, to test what a crash reports. Only debug builds have this command.
+//! `wardian crash`: crashes deliberately, to test crash reports. Only debug builds have this command.
 
 use async_trait::async_trait;
 use wardian_diagnostic::Diagnostic;
@@ -16,7 +16,7 @@ impl CommandSpec for CrashArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        // The configuration's shape belongs to the report.
+        // The report includes the shape of the configuration.
         context.app.load(std::path::Path::new("."))?;
         let _operation =
             tracing::info_span!(target: "wardian::graph", "operation", node = "a test").entered();

@@ -166,8 +166,8 @@ fn read(source: impl io::Read, name: &str) -> Result<SourceBytes, Diagnostic> {
     SourceBytes::new(name, bytes)
 }
 
-/// Appends the lines of a difference. A byte order mark at the start of a file, and the carriage
-/// returns of Windows line ends, are shown unescaped, because they do not move the cursor.
+/// Appends the lines of a diff. A byte order mark at the start of a file, and the carriage returns
+/// of Windows line endings, are printed unescaped, because they do not move the cursor.
 fn append_difference(shown: &mut PrintableText, difference: &str) {
     for line in difference.split_inclusive('\n') {
         let (line, end) = match (line.strip_suffix("\r\n"), line.strip_suffix('\n')) {

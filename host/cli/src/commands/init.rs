@@ -67,7 +67,7 @@ impl CommandSpec for InitArguments {
         if self.json && self.backend.migrate_state {
             return Err(InvalidOptions::new(
                 "The -migrate-state and -json options are mutually-exclusive",
-                "With -json nobody can be asked for approval. Use -migrate-state without -json, or -force-copy \
+                "With -json, init cannot ask for approval. Use -migrate-state without -json, or -force-copy \
                  to copy the states without a question.",
             ));
         }
@@ -166,8 +166,8 @@ impl InitArguments {
         if self.offline { NetworkAccess::Offline } else { NetworkAccess::Online }
     }
 
-    /// Returns whether the lock files must not change. For an untrusted configuration, only what the
-    /// lock files contain is installed.
+    /// Returns whether the lock files must not change. For an untrusted configuration, only the
+    /// plugins in the lock files are installed.
     fn is_lock_file_read_only(&self, context: &CommandContext) -> bool {
         self.lockfile.is_some() || context.app.confinement.is_some()
     }
@@ -249,8 +249,8 @@ fn warn_of_native(context: &CommandContext, selection: &Selection) -> Outcome<()
         return Ok(());
     }
     let detail = format!(
-        "These plugins are native programs and run outside the sandbox: they can read, change and send away \
-         everything that you can access. They get only selected variables of your environment.\n{}",
+        "These plugins are native programs and run outside the sandbox: they can read, change and transmit \
+         everything that you can access. They receive only selected variables of your environment.\n{}",
         native.join("\n")
     );
     context.shell.diagnostics(&Diagnostic::warning("Native plugins are not confined", detail).into());
@@ -303,7 +303,7 @@ fn report_notices(context: &CommandContext, notices: &[Notice]) {
     }
 }
 
-/// Warns about native plugins whose packages for other platforms the lock file does not cover.
+/// Warns about native plugins if the lock file has no hashes of their packages for other platforms.
 fn warn_of_local_hashes(context: &CommandContext, notices: &[Notice]) {
     let local: Vec<String> = notices
         .iter()

@@ -73,8 +73,8 @@ fn service_host(text: &str) -> Outcome<ServiceHost> {
 async fn log_in(context: &CommandContext, host: &ServiceHost) -> Outcome {
     let shell = &context.shell;
     if !shell.can_read_answer() {
-        let detail = "A login needs a person who confirms it. Run the command on a terminal, or configure a token \
-            with a TF_TOKEN_ variable or a credentials block.";
+        let detail = "A login must be confirmed interactively. Run the command on a terminal, or configure \
+                      a token with a TF_TOKEN_ variable or a credentials block.";
         return Err(Failure::error("Login is an interactive command", detail));
     }
     let registry = context.app.network(NetworkAccess::Online)?.registry;

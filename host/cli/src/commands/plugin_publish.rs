@@ -67,7 +67,7 @@ impl WorkDirectory {
 
 impl Drop for WorkDirectory {
     fn drop(&mut self) {
-        // A directory that remains is only unnecessary.
+        // A directory that is not removed is harmless.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

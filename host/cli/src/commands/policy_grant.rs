@@ -127,8 +127,8 @@ fn refuse_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
     Err(Failure::Usage(Usage {
         summary: "Capability required".to_owned(),
         detail: format!(
-            "-{name} belongs to a capability. Name the capability after the address: network, filesystem, \
-             environment, process or communicator."
+            "-{name} applies to a capability. Specify the capability as an argument after the address: \
+             network, filesystem, environment, process or communicator."
         ),
         command: "policy grant".to_owned(),
     }))

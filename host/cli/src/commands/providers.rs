@@ -65,7 +65,7 @@ async fn schemas(context: &CommandContext) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Prints the providers that each module requires, and those that the state requires.
+/// Prints the providers that each module requires, and the providers that the state requires.
 fn tree(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration_with_files()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;

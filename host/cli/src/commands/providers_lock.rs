@@ -100,7 +100,7 @@ fn report(
     change: PlatformLockChange,
 ) {
     let (name, version, platform) = (address.for_display(), &chosen.version, platform.as_str());
-    let authentication = chosen.authentication.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
+    let authentication = chosen.shown_authentication().map(|how| format!(" ({how})")).unwrap_or_default();
     context.shell.say(printable!("- Retrieved {name} {version} for {platform}{authentication}"));
     let effect = match change {
         PlatformLockChange::NewProvider => {
@@ -129,20 +129,20 @@ fn only_method(sources: &mut Sources<'_>, kind: InstallationMethodKind) {
     sources.methods = vec![InstallationMethod { kind, scope: ProviderFilter::default() }];
 }
 
-/// Returns the platforms of the options, or that of this machine.
+/// Returns the platforms that options specify, or this machine's platform.
 pub(super) fn platforms(given: &[Platform]) -> Vec<Platform> {
     if given.is_empty() { vec![Platform::current()] } else { given.to_vec() }
 }
 
-/// Returns the requirements of the named providers, or of all that can be installed.
+/// Returns the requirements of the named providers, or of all providers that can be installed.
 fn required_providers(all: &Requirements, named: &[ProviderAddress]) -> Outcome<Requirements> {
     let unknown: Diagnostics = named
         .iter()
         .filter(|address| !all.providers.contains_key(*address))
         .map(|address| {
             let detail = format!(
-                "The configuration does not require the provider {}. Name providers of required_providers, by \
-                 their source addresses.",
+                "The configuration does not require the provider {}. Specify providers in \
+                 required_providers by their source addresses.",
                 address.for_display()
             );
             Diagnostic::error("Invalid provider argument", detail)

@@ -119,7 +119,7 @@ fn copy_all(
     let mut problems = Diagnostics::new();
     for (address, chosen) in &selection.plugins {
         let (name, version) = (address.for_display(), &chosen.version);
-        let how = chosen.authentication.as_ref();
+        let how = chosen.shown_authentication();
         let authentication = how.map_or_else(String::new, |how| format!(", {how}"));
         context.shell.say(printable!("  - {name} v{version} for {}{authentication}", platform.as_str()));
         let hash = content_hash(address, chosen, selection);
@@ -130,7 +130,8 @@ fn copy_all(
     Ok(problems.into_result(())?)
 }
 
-/// Returns the `h1:` hash of a package. The lock file has none for a component whose file is signed.
+/// Returns the `h1:` hash of a package. The lock file has no such hash for a component whose file
+/// is signed.
 fn content_hash(address: &ProviderAddress, chosen: &SelectedPlugin, selection: &Selection) -> Option<String> {
     let entry = selection.lock.providers.get(address)?;
     let recorded = entry.hashes.iter().find(|hash| hash.scheme() == "h1").cloned();

@@ -129,7 +129,7 @@ fn state_objects<'a>(state: &'a State, schemas: &'a Schemas) -> Outcome<Vec<Stat
 /// Returns the schemas of all objects in a state.
 ///
 /// # Errors
-/// If a plugin is not installed or does not return its schema.
+/// Returns an error if a plugin is not installed or does not return its schema.
 pub(super) async fn schemas(context: &CommandContext, state: &State) -> Outcome<Schemas> {
     let configuration = context.app.configuration()?;
     let lock = context.app.lock_file()?;
@@ -140,7 +140,7 @@ pub(super) async fn schemas(context: &CommandContext, state: &State) -> Outcome<
 /// Returns a stored object with the data that is required to show it.
 ///
 /// # Errors
-/// If the provider does not have the resource type, or has a different schema version.
+/// Returns an error if the provider does not have the resource type, or has a different schema version.
 pub(super) fn state_object<'a>(
     address: ResourceInstanceAddress,
     deposed: Option<&'a str>,
@@ -164,7 +164,7 @@ pub(super) fn state_object<'a>(
         address.mode() == ResourceMode::Data || i64::try_from(object.schema_version) == Ok(schema.version);
     let Some(value) = is_of_schema.then(|| decode_stored(object, schema)).flatten() else {
         return Err(Failure::error(
-            "Object of another schema",
+            "Object has another schema version",
             format!(
                 "{address} was stored with another schema version of its provider and cannot be shown. \
                  `wardian refresh` updates it."

@@ -79,7 +79,7 @@ pub(super) fn names(target: &TargetAddress, address: &ResourceInstanceAddress) -
 /// Reads a state that must exist.
 ///
 /// # Errors
-/// If the state does not exist.
+/// Returns an error if the state does not exist.
 pub(super) fn existing_state(context: &CommandContext, named: Option<&Path>) -> Outcome<UnlockedState> {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), named)?;

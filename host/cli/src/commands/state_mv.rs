@@ -8,7 +8,7 @@
 //!
 //! The destination must not exist in the state, and the resource type must be the same. If objects
 //! are moved to another file (`-state-out`), the destination is written first. After a failure
-//! between the two writes, an object is therefore in both files, and never in neither.
+//! between the two writes, an object is therefore in both files, and never missing from both.
 
 use std::path::Path;
 

@@ -34,8 +34,8 @@ async fn run(context: &CommandContext, arguments: &StateShowArguments) -> Outcom
         Failure::error(
             "No such instance",
             format!(
-                "The state has no instance {address}. `wardian state list` lists the instances; those of \
-                 count and for_each are addressed with their key."
+                "The state has no instance {address}. `wardian state list` lists the instances; with count \
+                 or for_each, an instance's address includes its key."
             ),
         )
     };

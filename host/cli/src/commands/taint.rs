@@ -108,9 +108,9 @@ fn missing(context: &CommandContext, arguments: &TaintArguments) -> Outcome {
     Err(Failure::error(
         SUMMARY,
         format!(
-            "The state has no {address}. `wardian state list` lists the instances; those of count and \
-             for_each are addressed with their key, and a resource that is new in the configuration \
-             is stored by the next `wardian apply`."
+            "The state has no {address}. `wardian state list` lists the instances; with count or for_each, \
+             an instance's address includes its key, and a resource that is new in the configuration is \
+             stored by the next `wardian apply`."
         ),
     ))
 }

@@ -304,7 +304,7 @@ fn not_empty(name: &str, state: &State) -> String {
     }
     text.push_str(
         "\n\nWithout the state, Wardian no longer manages these objects, and you would have to destroy them \
-         by hand. Destroy them first. To delete the workspace anyway, use -force.",
+         manually. Destroy them first. To delete the workspace anyway, use -force.",
     );
     text
 }

@@ -1,6 +1,6 @@
-//! Records what the process does, for the report of a crash: the names of spans with the addresses
-//! and functions in their fields, and the shape of the configuration. Events are not recorded,
-//! because their messages can contain values.
+//! Records the operations of the process for the crash report: the names of spans with the
+//! addresses and functions in their fields, and the shape of the configuration. Events are not
+//! recorded, because their messages can contain values.
 //!
 //! Without log settings, [`start`] installs a subscriber that does nothing else. Only spans of the
 //! level INFO are enabled, and recording one does not allocate memory.
@@ -24,11 +24,11 @@ const MAX_OPERATIONS: usize = 64;
 
 static RECORDED: Mutex<Option<Recorded>> = Mutex::new(None);
 
-/// What the process has done so far.
+/// The operations of the process so far.
 struct Recorded {
     started: Instant,
     configuration: String,
-    /// A ring of the last operations, whose texts reuse their memory.
+    /// A ring buffer of the last operations. It reuses the memory of their texts.
     operations: Vec<Operation>,
     /// The number of operations so far.
     count: usize,

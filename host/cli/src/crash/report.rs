@@ -14,7 +14,8 @@ use super::recorder::LastOperations;
 pub(super) struct Report(String);
 
 impl Report {
-    /// Composes a report. `command` has no values; `what` is the position and reason of the crash.
+    /// Formats a report. `command` contains no values; `what` is the position of the crash and its
+    /// reason.
     pub(super) fn new(command: &str, what: &str, backtrace: &str) -> Self {
         let recorded = LastOperations::recorded();
         let mut text = String::from("Crash report of Wardian\n\n");

@@ -11,7 +11,7 @@ use crate::shell::Shell;
 /// Returns the collector of spans if the environment requests traces.
 ///
 /// # Errors
-/// If a variable is invalid.
+/// Returns an error if a variable is invalid.
 pub(super) fn collector(environment: &ProcessEnvironment) -> Result<Option<SpanCollector>, String> {
     let settings = TraceSettings::from_variables(|name| environment.get(name))
         .map_err(|error| format!("{error}. To run without traces, unset OTEL_TRACES_EXPORTER"))?;

@@ -9,7 +9,7 @@ use wardian_printable::{PrintableText, printable};
 use super::running::truncated;
 use crate::shell::{FooterContent, FooterGuard, Shell};
 
-/// The time after which a download is long enough for a footer.
+/// The time after which the footer shows a download.
 const DELAY: Duration = Duration::from_secs(1);
 
 /// The maximum number of downloads that the footer lists.
@@ -106,7 +106,7 @@ impl RunningDownload {
     }
 }
 
-/// A number of bytes, shown in megabytes with one decimal.
+/// A byte count, formatted in megabytes with one decimal place.
 struct Megabytes(u64);
 
 impl std::fmt::Display for Megabytes {

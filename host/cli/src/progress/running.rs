@@ -9,16 +9,16 @@ use wardian_printable::{PrintableText, append, printable};
 
 use super::{ActionNames, Elapsed};
 
-/// The time after which a run is long enough for a footer.
+/// The time after which a run has a footer.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// The time without a response after which the footer shows it.
+/// The time without a response after which the footer reports the missing response.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// The maximum number of operations that the footer lists.
 const MAX_LISTED_OPERATIONS: usize = 5;
 
-/// The part of a run that has a footer of its own.
+/// The part of a run that has a separate footer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Plan,
@@ -165,8 +165,8 @@ impl RunningOperation {
     }
 }
 
-/// Returns the start of a line that fits in the columns. The last column stays empty, because some
-/// terminals break a line that fills it.
+/// Returns the start of a line that fits in the columns. The last column remains empty, because
+/// some terminals break a line that fills it.
 pub(super) fn truncated(line: &PrintableText, columns: usize) -> PrintableText {
     const ELLIPSIS: char = '…';
     let columns = columns.saturating_sub(1);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn footer_counts_reads_of_plan() {
+    fn footer_counts_objects_read_during_plan() {
         let begin = Instant::now();
         let address = "random_id.a".parse().unwrap();
         let mut status = RunStatus::new(Phase::Plan, 2, begin);

@@ -3,8 +3,8 @@
 //!
 //! A tree of [`Difference`]s is computed in one of two ways: from a schema ([`schema`]), which
 //! defines the attributes, blocks and element types, or from the values alone ([`dynamic`]), for
-//! outputs, for attributes of any type and for JSON in strings. In both, an absent side is `None`;
-//! a null in a list or under a key is `Some`.
+//! outputs, for attributes of any type and for JSON in strings. In both cases, an absent side is
+//! `None`; a null in a list or a map is `Some`.
 //!
 //! The effect on a value follows from the effects on its parts, because only the parts show whether
 //! anything changed.
@@ -91,7 +91,7 @@ pub(super) struct BlockGroup<'a> {
     pub(super) blocks: Vec<(Option<&'a str>, Difference<'a>)>,
 }
 
-/// The sides of a change that are sensitive, and the effect that is hidden.
+/// The sensitive sides of a change, and the effect of the hidden change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Secrecy {
     pub(super) before: bool,

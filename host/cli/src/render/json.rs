@@ -1,6 +1,6 @@
 //! Plans, states, outputs and events as JSON, in Terraform's formats: the same keys in the same
-//! order, the same escapes. Documents are written incrementally, so the text of a large state is
-//! never held in memory in full.
+//! order, the same escapes. Documents are written incrementally, so the JSON document of a large
+//! state is never held in memory as a whole.
 
 use std::collections::BTreeMap;
 

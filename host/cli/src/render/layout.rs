@@ -43,7 +43,7 @@ impl Context {
     }
 }
 
-/// Attributes that identify an object for people. They are shown even if they are unchanged.
+/// Attributes by which users recognize an object. They are shown even if they are unchanged.
 const IDENTIFYING: [&str; 3] = ["id", "name", "tags"];
 
 /// Writes a difference, without its action symbol.

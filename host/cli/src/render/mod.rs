@@ -1,7 +1,7 @@
-//! Plans, states, outputs and values as text for people and as JSON for programs.
+//! Renders plans, states, outputs and values as human-readable text and as JSON.
 //!
 //! The functions depend only on their arguments and not on the terminal: [`RenderOptions`] selects
-//! color, line width and the product in whose wording the text is written.
+//! color, line width and the product whose wording the text uses.
 //!
 //! | module | output |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | [`value`] | values as expressions |
 //! | [`json`] | plans, states, outputs and events as JSON |
 //!
-//! Invariants: text for people never contains a sensitive value; for all values, the cost is linear
-//! in the length of the output.
+//! Invariants: human-readable text never contains a sensitive value; for all values, the cost is
+//! linear in the length of the output.
 
 pub(crate) mod audit;
 pub(crate) mod consent_view;
@@ -31,20 +31,20 @@ pub(crate) mod wrapping;
 
 use crate::product::Product;
 
-/// The layout of text for people.
+/// The layout of human-readable text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RenderOptions {
     /// Whether color is used.
     pub(crate) color: bool,
     /// The maximum line width of sentences, in columns.
     pub(crate) width: usize,
-    /// The product in whose wording the text is written.
+    /// The product whose wording the text uses.
     pub(crate) product: Product,
 }
 
 impl RenderOptions {
-    /// Returns the maximum line width of sentences around a plan. In the wording of Terraform and
-    /// OpenTofu, one column is left free.
+    /// Returns the maximum line width of sentences around a plan. With the wording of Terraform or
+    /// OpenTofu, it is one column less.
     pub(crate) fn sentence_width(self) -> usize {
         if self.product.is_own() { self.width } else { self.width.saturating_sub(1) }
     }

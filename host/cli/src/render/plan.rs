@@ -1,8 +1,9 @@
 //! Renders a plan as text.
 //!
-//! The sections, from top to bottom, without empty ones: changes outside of Wardian (refresh-only
-//! plans), the action symbols, the changes, the summary, the outputs, and how to apply the plan.
-//! The headers are the same as Terraform's, since programs search for them.
+//! The sections, from top to bottom: changes outside of Wardian (refresh-only plans), the action
+//! symbols, the changes, the summary, the outputs, and the instructions for applying the plan.
+//! Empty sections are omitted. The headers are the same as Terraform's, since programs search for
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -172,7 +173,7 @@ fn output_difference<'a>(output: &'a OutputChange) -> Difference<'a> {
     difference
 }
 
-/// Writes the changes of outputs. The names are aligned with those of all outputs in the plan,
+/// Writes the changes of outputs. The names are aligned with the names of all outputs in the plan,
 /// including unchanged ones.
 fn write_outputs(page: &mut Page, plan: &Plan, outputs: &[(&Str, Difference<'_>)]) {
     if outputs.is_empty() {

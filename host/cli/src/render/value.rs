@@ -12,7 +12,7 @@ use wardian_value::{Str, Type, Value, View};
 use super::layout::{escaped_line, quoted};
 use super::style::Page;
 
-/// Returns a value as text, without a line break at its end. Continuation lines are indented by
+/// Returns a value as text, without a trailing line break. Continuation lines are indented by
 /// `indent` more columns.
 pub(crate) fn render_value(value: &Value, indent: usize) -> PrintableText {
     let mut page = Page::new(false);

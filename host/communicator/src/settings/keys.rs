@@ -12,8 +12,8 @@ pub(crate) fn private(argument: &'static str, text: &str) -> Result<Arc<PrivateK
     let text: String = text.lines().flat_map(|line| [line.trim(), "\n"]).collect();
     if !text.contains("-----BEGIN") && !text.starts_with("PuTTY-User-Key-File") {
         return Err(error(
-            "this is not a private key. The argument takes the key itself, not the path of its file; use \
-             file(\"...\") to read a file",
+            "this is not a private key. The argument must contain the key itself, not the path of its file; \
+             use file(\"...\") to read a file",
         ));
     }
     let is_encrypted = text.contains("ENCRYPTED") || text.contains("DEK-Info:");
@@ -26,7 +26,7 @@ pub(crate) fn private(argument: &'static str, text: &str) -> Result<Arc<PrivateK
         Ok(key) if key.is_encrypted() => Err(error(encrypted)),
         Ok(key) => Ok(Arc::new(key)),
         Err(russh::keys::Error::KeyIsEncrypted) => Err(error(encrypted)),
-        // The library's message does not contain any text of the key.
+        // The library's message contains no part of the key.
         Err(problem) => {
             Err(SettingsError { argument, problem: format!("the key cannot be read: {problem}") })
         }

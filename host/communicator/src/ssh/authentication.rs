@@ -1,4 +1,4 @@
-//! Authentication by key, certificate, password, keyboard-interactive, or agent.
+//! Authentication with a key, a certificate, a password, keyboard-interactive prompts, or an agent.
 //!
 //! Each method that the machine offers is tried once, in that order. A machine may require
 //! several methods: after a partial success, the next one is tried.

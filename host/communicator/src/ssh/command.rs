@@ -22,7 +22,7 @@ const QUIET_PERIOD: Duration = Duration::from_secs(1);
 /// The terminal of a command on Unix, with the usual size.
 const TERMINAL: (&str, u32, u32) = ("xterm", 80, 24);
 
-/// How a command's input and output are connected.
+/// The way in which a command's input and output are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
     /// A terminal: the command is terminated when the connection ends, and programs that require a
@@ -106,7 +106,7 @@ impl SshCommand {
         }
     }
 
-    /// Returns the next event; `None` after the last one. Cancel safe.
+    /// Returns the next event; `None` after the last event. Cancel safe.
     pub(crate) async fn next_event(&mut self) -> Result<Option<CommandEvent>, CommunicatorError> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
@@ -193,7 +193,7 @@ impl Drop for SshCommand {
         if self.is_closed {
             return;
         }
-        // If there is no runtime any more, the connection is closed as well.
+        // If the runtime no longer exists, the connection is closed as well.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let writing = Arc::clone(&self.writing);
             let is_running = self.status.is_none();

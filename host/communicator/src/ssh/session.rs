@@ -76,7 +76,7 @@ impl Session {
             Ok(Ok(channel)) => Ok(channel),
             Ok(Err(russh::Error::ChannelOpenFailure(reason))) => Err(CommunicatorError::Start {
                 endpoint: self.endpoint.clone(),
-                reason: format!("it does not open another channel ({reason:?})"),
+                reason: format!("it did not open another channel ({reason:?})"),
             }),
             Ok(Err(_)) => Err(self.lost(ConnectionPhase::Starting)),
             Err(_) => Err(CommunicatorError::Silent(self.endpoint.clone())),

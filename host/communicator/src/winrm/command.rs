@@ -1,7 +1,7 @@
 //! Commands in a WinRM shell.
 //!
-//! The client polls the machine for output, and the machine discards output after sending it. A
-//! separate task therefore polls and queues the output, so that none of it is lost if a reader
+//! The client polls the machine for output, and the machine discards output after sending it.
+//! Therefore, a separate task polls and queues the output, so that no output is lost if a reader
 //! stops waiting.
 
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl WinRmCommand {
         Ok(Self { machine, command, events, reader, is_over })
     }
 
-    /// Returns the next event; `None` after the last one. Cancel safe.
+    /// Returns the next event; `None` after the last event. Cancel safe.
     pub(crate) async fn next_event(&mut self) -> Result<Option<CommandEvent>, CommunicatorError> {
         self.events.recv().await.transpose()
     }
@@ -120,7 +120,7 @@ async fn receive(machine: &Machine, command: &str) -> Result<Option<messages::Ou
 impl Drop for WinRmCommand {
     fn drop(&mut self) {
         self.reader.abort();
-        // If there is no runtime any more, the connection is closed as well.
+        // If the runtime no longer exists, the connection is closed as well.
         if !self.is_over.load(Ordering::Acquire)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {

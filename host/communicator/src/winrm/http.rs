@@ -100,7 +100,7 @@ impl HttpConnection {
         };
         let first = format!("{scheme} {}", STANDARD.encode(negotiate()));
         let answer = self.exchange(Bytes::new(), Some(&first)).await?;
-        let protocol_error = || ExchangeError::Protocol("it did not respond to NTLM".into());
+        let protocol_error = || ExchangeError::Protocol("it did not respond to the NTLM message".into());
         let challenge = challenge(answer.headers(), scheme).ok_or_else(protocol_error)?;
         let challenge = STANDARD.decode(challenge).ok().as_deref().and_then(Challenge::read);
         let account = Account::new(&settings.user, settings.password.reveal());

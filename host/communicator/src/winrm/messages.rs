@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn distinguishes_faults() {
+    fn classifies_faults() {
         let with = |code: &str| {
             format!(
                 "<s:Envelope xmlns:s=\"s\"><s:Body><s:Fault><s:Reason><s:Text>first</s:Text></s:Reason>\

@@ -1,7 +1,7 @@
 //! NTLM version 2, client side: three messages on one HTTP connection.
 //!
-//! The response is a keyed digest of the machine's challenge; the password itself is not sent.
-//! Neither signing nor sealing is requested.
+//! The response is a MAC of the machine's challenge, keyed with a hash of the password; the
+//! password itself is not sent. Neither signing nor sealing is requested.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

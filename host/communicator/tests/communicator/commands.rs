@@ -150,5 +150,5 @@ async fn user_without_command_rights_is_reported() {
     let connection = sshd.connection();
     let _first = connection.execute("true").await.unwrap();
     let error = connection.execute("true").await.err().unwrap();
-    assert!(error.to_string().contains("does not open another channel"), "{error}");
+    assert!(error.to_string().contains("did not open another channel"), "{error}");
 }

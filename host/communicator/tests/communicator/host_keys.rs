@@ -54,7 +54,7 @@ async fn machine_presents_the_expected_key_type() {
 }
 
 #[tokio::test]
-async fn accepts_host_certificates_of_the_authority() {
+async fn accepts_host_certificates_signed_by_trusted_authority() {
     for kind in ["ed25519", "rsa-2048"] {
         let keys = tempfile::tempdir().unwrap();
         let at = |name: &str| keys.path().join(name);

@@ -146,7 +146,7 @@ async fn connection_lost_between_commands_is_reopened() {
     assert_eq!(records.ended.lock().unwrap().len(), 3);
 }
 
-/// How a connection fails after a number of bytes were sent to the machine.
+/// The way in which a connection fails after a number of bytes were sent to the machine.
 #[derive(Clone, Copy)]
 enum Fate {
     Cut,

@@ -1,4 +1,4 @@
-//! Tests connections to real machines: Debian's sshd on loopback, as many instances as needed.
+//! Tests connections to real SSH servers: instances of Debian's sshd on the loopback interface.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

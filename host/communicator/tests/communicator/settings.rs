@@ -81,7 +81,7 @@ fn reads_all_arguments() {
 }
 
 #[test]
-fn invalid_argument_is_named() {
+fn error_names_invalid_argument() {
     for (argument, value, says) in [
         ("type", "telnet", "not a connection type"),
         ("host", "", "missing"),

@@ -14,7 +14,7 @@ fn users(connection: &RemoteConnection, refuses: &[String]) -> (Arc<Records>, Re
 }
 
 #[tokio::test]
-async fn each_user_of_one_login_is_authorized_and_recorded() {
+async fn each_user_of_a_shared_connection_is_authorized_and_recorded() {
     let Some(sshd) = Sshd::start("") else { return };
     let nobody = Arc::<Records>::default();
     let connection = recorded(&sshd.values(), &nobody);

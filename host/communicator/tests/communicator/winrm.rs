@@ -1,4 +1,4 @@
-//! Connections to a Windows machine over WinRM.
+//! Connections over WinRM to a fake Windows machine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -18,7 +18,7 @@ pub struct Lifecycle {
     pub create_before_destroy: Option<bool>,
     /// True to reject plans that destroy the object.
     pub prevent_destroy: bool,
-    /// The arguments that may differ from those of the existing object.
+    /// The arguments that may differ from the existing object's values.
     pub ignore_changes: IgnoreChanges,
     /// References to values whose changes trigger a replacement.
     pub replace_triggered_by: Vec<Expression>,
@@ -28,7 +28,7 @@ pub struct Lifecycle {
     pub postconditions: Vec<Condition>,
 }
 
-/// The arguments that may differ from those of the existing object.
+/// The arguments that may differ from the existing object's values.
 #[derive(Clone, Debug, Default)]
 pub enum IgnoreChanges {
     #[default]
@@ -164,8 +164,8 @@ fn trigger_problem(item: &Expression) -> Option<Diagnostic> {
             _ => "Invalid reference in replace_triggered_by expression",
         };
         let detail = format!(
-            "Only a resource or one of its attributes can trigger a replacement; to choose an instance, use \
-             count.index and each.key, but not {}.",
+            "Only a resource or one of its attributes can trigger a replacement; to select an instance, use \
+             only count.index or each.key, not {}.",
             reference.subject
         );
         return Some(Diagnostic::error(summary, detail).at(item.span().clone()));

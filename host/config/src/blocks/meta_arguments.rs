@@ -22,8 +22,8 @@ pub(super) fn repetition(
     (count, for_each)
 }
 
-/// Rejects reserved blocks, and moves the content of `_` blocks into the body. These blocks contain
-/// arguments of a provider or module that have the names of meta-arguments.
+/// Rejects reserved blocks, and moves the content of `_` blocks into the body. A `_` block contains
+/// a provider's or module's arguments that have the same names as meta-arguments.
 pub(super) fn take_escaped(
     content: &Content<'_>,
     reserved: &[&str],

@@ -27,7 +27,7 @@ pub struct ModuleCall {
     pub count: Option<Expression>,
     /// The collection that determines one instance for each element.
     pub for_each: Option<Expression>,
-    /// The objects for which all objects of the module wait.
+    /// The objects that all objects of the module depend on.
     pub depends_on: Vec<Reference>,
     /// The passed provider configurations: for each, the name in the module and the name in the
     /// caller. `None` if the argument is not set.
@@ -94,8 +94,8 @@ fn passed_providers(
     problems: &mut Diagnostics,
 ) -> Vec<(ProviderReference, ProviderReference)> {
     let Some(items) = attribute.expression.as_object_items() else {
-        let detail = "The argument providers is written in braces, with the module's name for each provider \
-            configuration on the left and yours on the right: { aws = aws.west }.";
+        let detail = "The \"providers\" argument is written in braces, with the module's name for each \
+                      provider configuration on the left and yours on the right: { aws = aws.west }.";
         problems
             .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
         return Vec::new();

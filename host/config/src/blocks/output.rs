@@ -20,7 +20,7 @@ pub struct Output {
     pub sensitive: bool,
     /// True if the value must not be stored.
     pub ephemeral: bool,
-    /// Advice for callers if the output is deprecated.
+    /// The deprecation message for callers if the output is deprecated.
     pub deprecated: Option<String>,
     /// Dependencies in addition to the expression's references.
     pub depends_on: Vec<Reference>,

@@ -171,8 +171,8 @@ impl Provisioner {
         };
         let [label] = labels(block, ["type"], problems)?;
         if REMOVED.contains(&&*label.text) {
-            let detail = "This provisioner type was removed from the language long ago. Configure the \
-                machine in its image, or in its startup script.";
+            let detail = "This provisioner type has been removed from the language. Configure the machine \
+                          in its image, or in its startup script.";
             problems.push(
                 Diagnostic::error(format!("The \"{}\" provisioner has been removed", label.text), detail)
                     .at(label.span.clone()),

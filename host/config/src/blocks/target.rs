@@ -23,7 +23,7 @@ pub struct TargetResource {
     pub key: Option<PathStep>,
 }
 
-/// Whether a resource type may be named like a reference keyword.
+/// Whether a resource type may have the name of a reference keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keywords {
     /// A resource type with such a name must follow `resource.`.

@@ -27,7 +27,7 @@ pub struct Variable {
     pub nullable: bool,
     /// True if the value must not be stored.
     pub ephemeral: bool,
-    /// Advice for callers if the variable is deprecated.
+    /// The deprecation message for callers if the variable is deprecated.
     pub deprecated: Option<String>,
     pub validations: Vec<Condition>,
     /// The span of the header.

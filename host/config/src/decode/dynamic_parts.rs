@@ -60,7 +60,7 @@ impl<'a> DynamicParts<'a> {
             Some(argument) => match argument.expression.as_keyword() {
                 Some(keyword) => Str::new(keyword),
                 None => {
-                    let detail = "The argument iterator is a bare name, such as: iterator = item";
+                    let detail = "The \"iterator\" argument must be a bare name, such as: iterator = item";
                     problems.push(
                         Diagnostic::error("Invalid expression", detail)
                             .at(argument.expression.span().clone()),

@@ -22,6 +22,6 @@ pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
 
 /// Returns a body whose arguments and blocks are distinguished according to a schema.
 pub fn arguments_and_blocks<'a>(body: &'a Body, schema: &Block) -> Cow<'a, Body> {
-    // The errors of the body are reported when it is decoded.
+    // Errors in the body are reported when it is decoded.
     body.interpreted(&|name| expected_by_schema(schema, name), &mut Diagnostics::new())
 }

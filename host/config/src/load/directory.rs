@@ -359,7 +359,7 @@ impl Module {
     }
 }
 
-/// Adds a declaration, or reports it if it is the second one with the same name.
+/// Adds a declaration, or reports it if a declaration with the same name exists.
 fn add<K: Ord, V>(
     known: &mut BTreeMap<K, V>,
     key: K,

@@ -2,7 +2,7 @@
 //!
 //! A block of an override file is merged argument by argument into the block that it overrides, and
 //! the result is read as if it had been written in that form. Some arguments and blocks cannot be
-//! overridden: Wardian reports an error if Terraform does, and ignores them if Terraform does.
+//! overridden: like Terraform, Wardian reports an error for some of them and ignores the others.
 
 use std::collections::BTreeMap;
 
@@ -190,7 +190,8 @@ fn overriding_part(block: &Block, problems: &mut Diagnostics) -> Body {
     body
 }
 
-/// Returns a body without the given arguments and blocks. Reports those that cause errors.
+/// Returns a body without the given arguments and blocks. Reports the arguments and blocks that
+/// must not be overridden.
 fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diagnostics) -> Body {
     let expected = |name: &str| {
         if arguments.contains(&name) {

@@ -19,16 +19,16 @@ pub(super) fn parse(call: &ModuleCall, problems: &mut Diagnostics) -> Result<Mod
     let source = ModuleSource::parse(&call.source).map_err(|error| refuse(sentence(&error.to_string())))?;
     match &source {
         ModuleSource::Local(_) if has_version => {
-            let detail = "Only modules from a registry have versions; a module in a local directory has none. \
-                Remove the argument version.";
+            let detail = "Only modules from a registry have versions; a module in a local directory has \
+                          none. Remove the \"version\" argument.";
             problems.push(refuse(detail.to_owned()));
         }
         ModuleSource::Remote(_) if has_version => {
             let error = RegistryModuleSource::parse(&call.source).err();
             let reason = error.map_or_else(String::new, |error| sentence(&error.to_string()));
             return Err(refuse(format!(
-                "{reason} Only modules from a registry have versions. Remove the argument version, or select a \
-                 version in the source, such as with ?ref=TAG for a Git repository."
+                "{reason} Only modules from a registry have versions. Remove the \"version\" argument, or \
+                 select a version in the source, such as with ?ref=TAG for a Git repository."
             )));
         }
         _ => {}
@@ -46,8 +46,8 @@ pub(super) fn package_directory(module: &Path, key: &str) -> PathBuf {
 /// Reports a local path that leads out of the package of the calling module.
 pub(super) fn escapes(call: &ModuleCall, package: &Path) -> Diagnostic {
     let detail = format!(
-        "The path \"{}\" leads out of the package in {}, to which the calling module belongs. A path in an \
-         installed module must stay within its package.",
+        "The path \"{}\" points outside the package in {}, to which the calling module belongs. A path in \
+         an installed module must stay within its package.",
         call.source,
         package.display()
     );

@@ -1,4 +1,5 @@
-//! Checks the provider configurations that module calls pass against those that the modules expect.
+//! Compares the provider configurations that module calls pass with the configurations that the
+//! modules expect.
 
 use std::collections::{BTreeMap, BTreeSet};
 

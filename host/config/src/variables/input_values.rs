@@ -38,7 +38,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Collects all values. If several sources set a variable, the last one applies.
+/// Collects all values. If several sources set a variable, the last source applies.
 pub(super) fn collect(
     module: &Module,
     inputs: &VariableInputs,
@@ -95,7 +95,7 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, InputValue>, prob
     for block in &body.blocks {
         let (summary, detail) = if &*block.kind == "variable" {
             let name = block.labels.first().map_or("name", |label| &*label.text);
-            // This error must not lead to a second one about a missing value.
+            // This error must not cause a second one about a missing value.
             let origin = Origin::File(file.name().to_owned());
             let span = Some(block.header_span.clone());
             given.insert(Str::new(name), InputValue { value: None, span, origin });

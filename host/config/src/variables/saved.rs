@@ -1,4 +1,5 @@
-//! Variable values for applying a saved plan. The plan contains all of them except ephemeral ones.
+//! Variable values for applying a saved plan. The plan contains the values of all variables except
+//! ephemeral variables.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +15,9 @@ use crate::module::Module;
 ///
 /// # Errors
 ///
-/// A value cannot be read or converted, or a value on the command line differs from the planned
-/// one. If a value from the environment differs, a warning is reported; a differing value from an
-/// automatically loaded file is ignored.
+/// Returns an error if a value cannot be read or converted, or if a value on the command line
+/// differs from the planned value. If a value from the environment differs, a warning is reported;
+/// a differing value from an automatically loaded file is ignored.
 pub fn variables_for_saved_plan(
     module: &Module,
     inputs: &VariableInputs,

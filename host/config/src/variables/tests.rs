@@ -116,7 +116,7 @@ fn rejects_values_that_are_not_constant() {
 }
 
 #[test]
-fn reports_invalid_content_of_values_files() {
+fn reports_invalid_content_in_values_files() {
     let automatic_files = vec![
         file("terraform.tfvars", "text = \"x\"\na = 1\nb = 2\nc = 3\nd = 4\n"),
         file("b.auto.tfvars", ""),
@@ -184,7 +184,7 @@ fn saved_plan_accepts_only_ephemeral_values() {
 }
 
 #[test]
-fn automatic_files_are_sorted() {
+fn automatic_values_files_are_sorted() {
     let names =
         ["z.auto.tfvars", "terraform.tfvars.json", "a.auto.tfvars.json", "x.tfvars", "terraform.tfvars"];
     assert_eq!(

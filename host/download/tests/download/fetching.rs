@@ -17,7 +17,7 @@ use wardian_network::proxy::ProxySettings;
 use crate::server::{Next, Reply, Server, downloader, downloader_with, options, within_limit};
 
 #[tokio::test]
-async fn response_of_any_status_is_returned() {
+async fn response_with_any_status_is_returned() {
     within_limit(async {
         let server = Server::start(|request| match request.line() {
             "GET /" => Reply::new(200, "content-type: application/json\r\n", "{}"),
@@ -62,7 +62,7 @@ async fn request_has_the_given_method_headers_and_body() {
 }
 
 #[tokio::test]
-async fn netrc_entry_of_host_and_port_is_used_if_requested() {
+async fn netrc_entry_for_host_and_port_is_used_if_requested() {
     within_limit(async {
         let server = Server::start(|_| Reply::ok("")).await;
         let netrc = format!("machine {} login me password secret", server.address);
@@ -112,7 +112,7 @@ async fn body_beyond_the_limit_is_an_error() {
 }
 
 #[tokio::test]
-async fn endless_body_of_an_error_is_cut_off() {
+async fn endless_error_response_body_is_truncated() {
     within_limit(async {
         let server = Server::start(|_| {
             let next = Next::Repeat(vec![b'x'; 1000], Duration::ZERO);
@@ -128,7 +128,7 @@ async fn endless_body_of_an_error_is_cut_off() {
 }
 
 #[tokio::test]
-async fn endless_head_is_an_error() {
+async fn endless_response_headers_are_an_error() {
     within_limit(async {
         let server = Server::start(|_| {
             let next = Next::Repeat(b"x-header: value\r\n".repeat(100), Duration::ZERO);
@@ -256,7 +256,7 @@ async fn at_most_six_requests_are_sent_to_one_server() {
         for _ in 0..18 {
             let (downloader, url) = (downloader.clone(), url.clone());
             tasks.spawn(async move {
-                // Each request needs a connection of its own, which the server closes.
+                // The server closes each connection, so each request needs its own connection.
                 let close = (header::CONNECTION, HeaderValue::from_static("close"));
                 downloader.fetch(Fetch::get(url).header(close.0, close.1), 10).await
             });

@@ -1,4 +1,4 @@
-//! Downloads to files, and what remains of failed ones.
+//! Downloads to files, and the files that remain after failed downloads.
 
 use std::fs;
 use std::path::PathBuf;
@@ -172,7 +172,7 @@ async fn size_is_checked_while_the_body_is_received() {
 }
 
 #[tokio::test]
-async fn download_that_stops_times_out() {
+async fn stalled_download_times_out() {
     within_limit(async {
         let server =
             Server::start(|_| Reply::raw("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nfour", Next::Hang))
@@ -188,7 +188,7 @@ async fn download_that_stops_times_out() {
 }
 
 #[tokio::test]
-async fn concurrent_downloads_to_one_path_do_not_disturb_each_other() {
+async fn concurrent_downloads_to_one_path_do_not_interfere() {
     within_limit(async {
         let content: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
         let served = content.clone();
@@ -220,7 +220,7 @@ async fn file_that_cannot_be_written_is_an_error() {
         let error = downloader().download(server.get("/"), target).await.unwrap_err();
         assert!(matches!(error, FetchError::Write { .. }), "{error}");
         assert_eq!(server.connections(), 0);
-        // The name of the complete file belongs to a directory.
+        // The name of the complete file is the name of a directory.
         fs::create_dir(fixture.path()).unwrap();
         let error = fixture.download(&downloader(), server.get("/")).await.unwrap_err();
         assert!(matches!(&error, FetchError::Write { path, .. } if *path == fixture.path()), "{error}");
@@ -281,7 +281,7 @@ async fn progress_is_reported() {
         assert_eq!(calls.last().unwrap(), "package finished");
         let bytes: Vec<u64> = calls.iter().filter_map(|call| call.parse().ok()).collect();
         assert!(bytes.is_sorted() && bytes.last() == Some(&10), "{calls:?}");
-        // Without a response, nothing begins.
+        // Without a successful response, no progress is reported.
         fixture.download(&downloader, server.get("/missing")).await.unwrap_err();
         assert!(recorder.0.lock().unwrap().is_empty());
     })

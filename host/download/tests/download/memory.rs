@@ -20,7 +20,7 @@ fn peak_memory() -> u64 {
 
 #[tokio::test]
 #[ignore = "writes 700 MB; run it alone to measure the memory"]
-async fn memory_is_independent_of_the_size() {
+async fn memory_use_is_independent_of_file_size() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     tokio::spawn(async move {

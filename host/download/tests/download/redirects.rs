@@ -1,4 +1,4 @@
-//! Redirects to the same server, to other servers and in circles.
+//! Redirects to the same server, to other servers and in cycles.
 
 use http::header::{self, HeaderValue};
 use wardian_download::{Authorization, DownloaderOptions, Fetch, FetchError, RedirectProblem, Target};
@@ -24,7 +24,7 @@ async fn redirects_are_followed() {
         let fetched = downloader().fetch(server.get("/a/b"), 10).await.unwrap();
         assert_eq!((fetched.body.as_ref(), &fetched.url), (b"found".as_slice(), &server.url("/f")));
         assert_eq!(server.lines(), ["GET /a/b", "GET /c?d=e", "GET /f"]);
-        // Without a location, a redirect is a response like others.
+        // A redirect without a location is returned like any other response.
         let odd = Server::start(|_| Reply::new(302, "", "")).await;
         assert_eq!(downloader().fetch(odd.get("/"), 10).await.unwrap().status, 302);
     })

@@ -56,7 +56,7 @@ async fn missing_bytes_are_requested_with_the_validator() {
 }
 
 #[tokio::test]
-async fn download_without_digest_or_validator_begins_again() {
+async fn download_without_digest_or_validator_restarts() {
     within_limit(async {
         for (header, expected) in
             [("etag: \"1\"\r\n", None), ("", Some(CONTENT)), ("etag: W/\"1\"\r\n", Some(CONTENT))]
@@ -76,7 +76,7 @@ async fn download_without_digest_or_validator_begins_again() {
 }
 
 #[tokio::test]
-async fn changed_file_is_received_from_its_beginning() {
+async fn changed_file_is_downloaded_from_the_start() {
     within_limit(async {
         type Respond = fn(&Received) -> Reply;
         let cases: [(&str, Respond); 4] = [
@@ -113,9 +113,9 @@ async fn changed_file_is_received_from_its_beginning() {
 }
 
 #[tokio::test]
-async fn joined_parts_of_different_files_are_replaced_once() {
+async fn file_joined_from_different_versions_is_downloaded_again_once() {
     within_limit(async {
-        // The server does not change the validator with the file.
+        // The server changes the file but not its validator.
         let server = Server::start(|request| match request.index {
             0 => Reply::broken(200, "etag: \"1\"\r\n", 10, b"old."),
             1 => part(request, "\"1\""),
@@ -140,7 +140,7 @@ async fn joined_parts_of_different_files_are_replaced_once() {
 }
 
 #[tokio::test]
-async fn server_that_never_continues_a_file_is_an_error() {
+async fn server_that_rejects_every_range_is_an_error() {
     within_limit(async {
         let server = Server::start(|request| match request.header("range") {
             None => Reply::broken(200, "etag: \"1\"\r\n", 10, &CONTENT[..4]),
@@ -167,7 +167,7 @@ impl DownloadObserver for Arrival {
 }
 
 #[tokio::test]
-async fn cancelled_download_is_resumed_by_the_next_process() {
+async fn canceled_download_is_resumed_by_the_next_process() {
     within_limit(async {
         let server = Server::start(|request| match request.header("range") {
             None => Reply::raw(
@@ -205,7 +205,7 @@ async fn cancelled_download_is_resumed_by_the_next_process() {
 }
 
 #[tokio::test]
-async fn cancelled_download_without_digest_leaves_nothing() {
+async fn canceled_download_without_digest_leaves_no_files() {
     within_limit(async {
         let server = Server::start(|_| {
             Reply::raw("HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 10\r\n\r\n0123", Next::Hang)
@@ -253,7 +253,7 @@ async fn failed_download_is_resumed_by_the_next_process() {
 }
 
 #[tokio::test]
-async fn completely_received_file_is_not_requested_again() {
+async fn complete_partial_file_is_not_requested_again() {
     within_limit(async {
         let server = Server::start(|_| Reply::new(500, "", "")).await;
         let fixture = Fixture::new(Some(CONTENT));

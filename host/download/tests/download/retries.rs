@@ -9,7 +9,7 @@ use wardian_download::{DownloaderOptions, Fetch, FetchError};
 use crate::server::{Next, Reply, Server, downloader, downloader_with, options, within_limit};
 
 #[tokio::test]
-async fn server_determines_the_delay() {
+async fn retry_after_header_determines_the_delay() {
     within_limit(async {
         let server = Server::start(|request| match request.index {
             0 => Reply::new(429, "retry-after: 1\r\n", "slow down"),
@@ -19,7 +19,7 @@ async fn server_determines_the_delay() {
         let started = Instant::now();
         assert_eq!(downloader().fetch(server.get("/"), 10).await.unwrap().body, "done");
         assert!(started.elapsed() >= Duration::from_secs(1));
-        // A longer delay than a minute is not awaited.
+        // A delay of more than a minute ends the attempts.
         let busy = Server::start(|_| Reply::new(429, "retry-after: 3600\r\n", "")).await;
         assert_eq!(downloader().fetch(busy.get("/"), 10).await.unwrap().status, 429);
         assert_eq!(busy.lines().len(), 1);
@@ -44,7 +44,7 @@ async fn number_of_attempts_is_limited() {
 }
 
 #[tokio::test]
-async fn final_responses_are_not_repeated() {
+async fn requests_with_permanent_errors_are_not_retried() {
     within_limit(async {
         for status in [400, 401, 403, 404, 501] {
             let server = Server::start(move |_| Reply::new(status, "", "")).await;
@@ -56,7 +56,7 @@ async fn final_responses_are_not_repeated() {
 }
 
 #[tokio::test]
-async fn broken_responses_are_repeated() {
+async fn requests_with_broken_responses_are_retried() {
     within_limit(async {
         let server = Server::start(|request| match request.index {
             0 => Reply::broken(200, "", 10, "four"),
@@ -88,7 +88,7 @@ async fn unreachable_server_is_an_error() {
 }
 
 #[tokio::test]
-async fn requests_with_effects_are_repeated_only_if_they_were_not_processed() {
+async fn requests_with_side_effects_are_retried_only_if_not_processed() {
     within_limit(async {
         let server = Server::start(|request| match request.line() {
             "POST /busy" if request.index == 0 => Reply::new(429, "", ""),

@@ -39,7 +39,7 @@ impl Received {
     }
 }
 
-/// What a server does after it has written a response.
+/// The action of a server after it has written a response.
 #[derive(Clone, Debug)]
 pub enum Next {
     /// Waits for the next request.
@@ -84,7 +84,7 @@ impl Reply {
         Self::raw([head.as_bytes(), body.as_ref()].concat(), Next::Close)
     }
 
-    /// Returns a response whose end is the end of the connection.
+    /// Returns a response without a content length, which ends when the connection is closed.
     pub fn until_close(body: impl AsRef<[u8]>) -> Self {
         Self::raw([b"HTTP/1.1 200 OK\r\n\r\n", body.as_ref()].concat(), Next::Close)
     }

@@ -106,7 +106,7 @@ impl ApplyWalk<'_> {
         self.uncommitted.len() < MAX_UNCOMMITTED || self.commit()
     }
 
-    /// Makes all records durable. Returns whether none of this run's records was lost.
+    /// Makes all records durable. Returns true if none of this run's records was lost.
     pub(super) fn commit(&mut self) -> bool {
         if !self.uncommitted.is_empty() {
             let committed = self.sink.commit();

@@ -11,7 +11,7 @@ use super::{HiddenMessage, invalid_message, truth};
 use crate::checks::ConditionResult;
 use crate::evaluator::Phase;
 
-/// Checks the validations of a variable. `place` is the position of its value. Returns the
+/// Checks the validations of a variable. `place` is the source position of its value. Returns the
 /// diagnostics and the result of each validation.
 pub fn check_validations(
     validations: &[Condition],
@@ -49,7 +49,7 @@ fn check_one(
     }
     let (message, problem) = match text(validation, &message, scope) {
         Ok(Some(text)) => (text, None),
-        // The message may become known with the values of a plan.
+        // The message may become known when the values are planned.
         Ok(None) if phase == Phase::Validate => return Diagnosed::new(ConditionResult::Unknown),
         Ok(None) => {
             let detail = "The condition is false, and the message depends on values that are known only \

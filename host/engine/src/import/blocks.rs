@@ -56,7 +56,7 @@ impl<'a> ImportBlocks<'a> {
 /// refer have been evaluated.
 ///
 /// # Errors
-/// A block cannot be evaluated, or two blocks import to the same instance.
+/// Returns an error if a block cannot be evaluated, or if two blocks import to the same instance.
 pub fn planned_imports(
     evaluator: &Evaluator,
     blocks: &[&Import],
@@ -123,7 +123,8 @@ pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
     diagnostics
 }
 
-/// Returns the position at which a block refers to its own target resource to identify the object.
+/// Returns the source position of a reference to the block's own target resource in the block's
+/// `id` or `identity`.
 fn own_reference(import: &Import) -> Option<Span> {
     let subject = &import.to.references().first()?.subject;
     let is_resource = matches!(
@@ -224,7 +225,7 @@ fn address_of(
         module = module.child(name.clone(), key(2 * index + 1, constant.as_ref())?);
     }
     let (Some(resource), Some(address)) = (resource, import.resource()) else {
-        let detail = "The address must be that of a resource, with its type and name.";
+        let detail = "A resource address with a type and a name is required.";
         return Err(Diagnostic::error("Invalid address", detail).at(import.to.span().clone()).into());
     };
     let last = keys.len().saturating_sub(1);

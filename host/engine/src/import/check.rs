@@ -1,4 +1,4 @@
-//! Checks that every `import` block has a resource, or that one can be generated.
+//! Checks that the target resource of every `import` block exists or can be generated.
 
 use wardian_address::{ResourceAddress, ResourceInstanceAddress};
 use wardian_config::{Configuration, Import};
@@ -12,7 +12,7 @@ pub const NO_CONFIGURATION: &str = "Configuration for import target does not exi
 /// Returns the blocks whose resource has no configuration.
 ///
 /// # Errors
-/// No configuration can be generated for one of the blocks.
+/// Returns an error if no configuration can be generated for one of the blocks.
 pub fn without_configuration(
     configuration: &Configuration,
     missing: MissingConfiguration,

@@ -30,7 +30,7 @@ use text::{quoted, write_value};
 /// The generated configuration of an object.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// The resource block in canonical format, without a line break at its end.
+    /// The resource block in canonical format, without a trailing line break.
     pub text: String,
     /// The value of the block; invalid arguments are unknown.
     pub value: Value,
@@ -84,7 +84,7 @@ pub fn generate(
     Generated { text: file.text().trim_end().to_owned(), value, problems: incomplete(&problems) }
 }
 
-/// Adds the line in the generated block to the text of each error, because the block is not in a
+/// Adds the line of the generated block to the text of each error, because the block is not in a
 /// file yet.
 fn incomplete(problems: &Diagnostics) -> Diagnostics {
     let mut told = Diagnostics::new();

@@ -1,4 +1,4 @@
-//! Checks that an object after an apply (or a final plan) completes the planned object: known
+//! Checks that an object after an apply (or a final plan) conforms to the planned object: known
 //! values must be unchanged, and values that were unknown must match the planned types and
 //! refinements.
 
@@ -157,7 +157,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
     }
 }
 
-/// Checks that every planned element corresponds to an actual one, and vice versa.
+/// Checks that every planned element corresponds to an actual element, and vice versa.
 fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<Violation>) {
     // Only elements without an equal counterpart need the full comparison of all pairs.
     let (of_plan, of_answer) = (known_elements(planned), known_elements(actual));
@@ -189,7 +189,7 @@ fn encoded(element: &Value) -> Option<Vec<u8>> {
     element.is_wholly_known().then(|| msgpack::encode(element, &Type::Dynamic).ok()).flatten()
 }
 
-/// Returns the reason why a value cannot replace an unknown one.
+/// Returns the reason why a value cannot replace an unknown value.
 fn type_mismatch(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> Option<String> {
     if *ty != Type::Dynamic && !ty.has_dynamic() && actual.ty() != ty {
         return Some("it has a different type than planned".into());

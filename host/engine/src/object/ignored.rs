@@ -1,4 +1,4 @@
-//! The effect of `ignore_changes`: values of the prior object replace those of the configuration.
+//! The effect of `ignore_changes`: values of the prior object replace values of the configuration.
 
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
     taken.iter().fold(value.clone(), |value, (steps, names)| keep_ignored(&value, prior, steps, names))
 }
 
-/// Replaces the value at the end of the steps, or only its attributes `names` if there are any.
+/// Replaces the value at the end of the steps, or only its attributes in `names` if `names` is not empty.
 fn keep_ignored(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -> Value {
     let Some((step, rest)) = steps.split_first() else {
         return if names.is_empty() { prior.clone() } else { take_parts(value, prior, names) };

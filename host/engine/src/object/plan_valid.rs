@@ -1,8 +1,8 @@
 //! Checks that a provider's plan matches the configuration.
 //!
-//! A planned value must be the configured one, or the prior one (which means that the difference
-//! has no effect). If no value is configured, only a computed attribute may have a planned value.
-//! The provider must never change the number of nested blocks.
+//! A planned value must be the configured value or the prior value (if the provider considers them
+//! equivalent). If no value is configured, only a computed attribute may have a planned value. The
+//! provider must never change the number of nested blocks.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Path, Str, Type, Value, View};
 
-/// A path and the violation at that path, worded as the end of the sentence "for {path}: ...".
+/// A path, and the violation at that path as the end of the sentence "for {path}: ...".
 pub type Violation = (Path, String);
 
 /// Returns all violations of a plan. Values have no marks.

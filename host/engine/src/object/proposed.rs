@@ -2,10 +2,11 @@
 //! provider makes a plan.
 //!
 //! A computed attribute that cannot be set keeps its prior value; an optional and computed
-//! attribute keeps it if the configuration does not set it; all other values come from the
-//! configuration. Elements of nested lists are matched by position, elements of maps by key, and
-//! elements of sets if the prior element could have been planned from the configured one. Cost:
-//! O(size of both objects), but O(n·m) for nested sets of n and m elements.
+//! attribute keeps its prior value if the configuration does not set the attribute; all other
+//! values come from the configuration. Elements of nested lists are matched by position, elements
+//! of maps by key, and elements of sets if the prior element could have been planned from the
+//! configured element. Cost: O(size of both objects), but O(n·m) for nested sets of n and m
+//! elements.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +105,8 @@ fn propose_attribute(attribute: &Attribute, prior: &Value, config: &Value) -> Va
 }
 
 /// Whether the prior value of an optional and computed structure contains a value that only a
-/// configuration can have set. If the value is no longer configured, it was removed.
+/// configuration can have set. Such a value was removed from the configuration if it is no longer
+/// configured.
 fn was_configured(object: &NestedObject, prior: &Value) -> bool {
     let objects: Vec<&Value> = match (object.nesting, prior.view()) {
         (ObjectNesting::Single, View::Object(_)) => vec![prior],
@@ -244,7 +246,7 @@ fn by_match(
     Value::set((**element_type).clone(), proposed)
 }
 
-/// Whether a prior element and a configured one differ only in attributes that the provider
+/// Whether a prior element and a configured element differ only in attributes that the provider
 /// determines.
 fn attributes_could_come_from(attributes: &BTreeMap<Str, Attribute>, prior: &Value, config: &Value) -> bool {
     if prior == config {

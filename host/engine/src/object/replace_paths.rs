@@ -1,4 +1,4 @@
-//! The paths that force a replacement: those of the provider's paths whose values change.
+//! The paths that force a replacement: the provider's paths whose values change.
 
 use wardian_plugin::{Attribute, AttributeType, Block};
 use wardian_value::{Path, PathStep, Value, View};
@@ -18,7 +18,7 @@ enum Found<'a> {
 /// Returns the paths whose value changes, sorted.
 ///
 /// # Errors
-/// A path that exists in neither the prior nor the planned object.
+/// Returns a path that exists in neither the prior nor the planned object.
 pub fn changing_paths(
     block: &Block,
     paths: &[Path],

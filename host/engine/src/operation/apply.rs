@@ -233,7 +233,7 @@ fn stored_private(input: &ApplyInput) -> PrivateBytes {
     input.stored.as_ref().map(|object| Arc::clone(&object.private)).unwrap_or_default()
 }
 
-/// Plans again with all values known and compares the result with the approved plan.
+/// Plans again with all values known, and compares the result with the approved plan.
 async fn final_plan(
     subject: &Subject,
     input: &ApplyInput,

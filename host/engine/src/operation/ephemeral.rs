@@ -133,8 +133,8 @@ fn usable(subject: &Subject, response: &OpenEphemeralResponse) -> Result<Value, 
     Err(subject.provider_error(summary, &problem).into())
 }
 
-/// Marks a value as ephemeral. Sensitive attributes are not marked as sensitive, unlike those of
-/// stored objects, because an ephemeral value is never shown or stored.
+/// Marks a value as ephemeral. Unlike in stored objects, sensitive attributes are not marked as
+/// sensitive, because an ephemeral value is never shown or stored.
 fn ephemeral(config: &Value, value: &Value) -> Value {
     marked_by_configuration(config, value).with_marks(Marks::EPHEMERAL)
 }

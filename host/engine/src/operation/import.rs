@@ -43,12 +43,12 @@ pub struct GeneratedOutcome {
     pub object: Arc<Object>,
 }
 
-/// The source of generated configuration.
+/// The source of the arguments in a generated configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationBy {
-    /// The schema: every argument is set to its current value.
+    /// The schema. Every argument is set to its current value.
     Schema,
-    /// The provider, which selects the arguments.
+    /// The provider. It selects the arguments.
     Provider,
 }
 

@@ -74,7 +74,7 @@ pub async fn plan(subject: &Subject, input: PlanInput) -> Diagnosed<PlanOutcome>
 }
 
 /// Updates the stored dependencies of an object that was read. The dependencies with which it was
-/// created are also kept until it is changed, because its destruction depends on them.
+/// created are also preserved until it is changed, because its destruction depends on them.
 fn with_meta(object: Arc<Object>, input: &PlanInput, action: Action) -> Arc<Object> {
     let meta = &input.meta;
     let dependencies = if object.dependencies == meta.dependencies {

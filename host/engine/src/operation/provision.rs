@@ -82,7 +82,7 @@ fn without_details(mut found: PluginDiagnostics, what: &str) -> PluginDiagnostic
     for diagnostic in &mut found {
         diagnostic.detail = format!(
             "The provisioner's error message is not shown because its configuration contains {what}, which \
-             the message may repeat."
+             the message may contain."
         );
     }
     found

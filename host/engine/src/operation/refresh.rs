@@ -14,7 +14,7 @@ use crate::object::legacy::without_null_blocks;
 /// A managed object before and after it was read.
 #[derive(Debug)]
 pub struct Refreshed {
-    /// The object as it was stored.
+    /// The stored object, before it was read.
     pub stored: Value,
     /// The current object; null if it no longer exists.
     pub current: Value,

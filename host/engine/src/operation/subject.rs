@@ -115,7 +115,7 @@ impl Subject {
     /// Checks that a response has the type of the schema and contains no write-only values.
     ///
     /// # Errors
-    /// The violation; `did` is the verb in the message.
+    /// Returns an error for each violation. `did` is the verb in the message.
     pub fn check_conformance(&self, answer: &Value, summary: &str, did: &str) -> Result<(), Diagnostic> {
         if let Some(path) = set_write_only_paths(&self.schema.block, answer).first() {
             let problem = format!(

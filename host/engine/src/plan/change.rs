@@ -41,15 +41,15 @@ pub enum ActionReason {
     ReplaceBecauseTainted,
     /// An attribute cannot be changed in place.
     ReplaceBecauseCannotUpdate,
-    /// The user requested it.
+    /// The user requested the replacement.
     ReplaceByRequest,
-    /// `replace_triggered_by` requires it.
+    /// `replace_triggered_by` requires the replacement.
     ReplaceByTriggers,
     /// The resource is not in the configuration.
     DeleteBecauseNoResourceConfig,
     /// The module instance is not in the configuration.
     DeleteBecauseNoModule,
-    /// `count` or `for_each` of the resource was added, removed, or replaced by the other.
+    /// The resource's `count` or `for_each` was added, removed, or replaced by the other one.
     DeleteBecauseWrongRepetition,
     /// The index is not less than `count`.
     DeleteBecauseCountIndex,
@@ -82,7 +82,7 @@ impl ActionReason {
         Self::ReadBecauseCheckNested,
     ];
 
-    /// Returns the name in machine-readable plans.
+    /// Returns the reason's name in machine-readable plans.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReplaceBecauseTainted => "replace_because_tainted",

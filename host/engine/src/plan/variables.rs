@@ -14,7 +14,7 @@ impl Plan {
     /// when the plan was made.
     ///
     /// # Errors
-    /// A value is missing, or is present for a variable that had none in the plan.
+    /// Returns an error if a value is missing, or if a variable that had no value in the plan has one.
     pub fn give_ephemeral_variables(
         &mut self,
         configuration: &Configuration,

@@ -44,7 +44,8 @@ enum ImportingContents {
     Unknown,
 }
 
-/// The provider configurations of changes, by their text. Many changes have the same one.
+/// The provider configurations of changes, by their text. Many changes have the same provider
+/// configuration.
 #[derive(Debug, Default)]
 pub(super) struct KnownProviders(HashMap<String, ProviderConfigAddress>);
 

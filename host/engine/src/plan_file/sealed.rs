@@ -26,8 +26,8 @@ const KEY: usize = 32;
 const PARAMETERS: usize = 12;
 const HEADER: usize = MAGIC.len() + PARAMETERS + SALT + CHECK + NONCE;
 
-/// 64 MiB and three passes: the second recommended option of RFC 9106, which is also suitable for
-/// small machines.
+/// 64 MiB of memory and three passes: the second recommended option of RFC 9106, which is suitable
+/// for machines with little memory.
 const DEFAULT_PARAMETERS: [u32; 3] = [64 * 1024, 3, 4];
 /// The maximum parameters that a reader accepts.
 const MAX_PARAMETERS: [u32; 3] = [1024 * 1024, 16, 16];
@@ -35,7 +35,7 @@ const MAX_PARAMETERS: [u32; 3] = [1024 * 1024, 16, 16];
 /// A reason why a file cannot be sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// The passphrase is not the one with which the file was sealed.
+    /// The passphrase is not the passphrase with which the file was sealed.
     #[error("it is encrypted with a different passphrase")]
     WrongPassphrase,
     /// The file was changed.
@@ -57,7 +57,7 @@ pub fn is_sealed(bytes: &[u8]) -> bool {
 /// Seals a file.
 ///
 /// # Errors
-/// The system has no source of randomness, or not enough memory.
+/// Returns an error if the system has no source of randomness, or not enough memory.
 pub fn seal(bytes: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
     let mut random = [0; SALT + NONCE];
     getrandom::fill(&mut random).map_err(|_| SealError::NoMeans)?;
@@ -83,7 +83,7 @@ pub fn seal(bytes: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
 /// Opens a sealed file.
 ///
 /// # Errors
-/// The passphrase is wrong, or the file was changed.
+/// Returns an error if the passphrase is wrong, or if the file was changed.
 pub fn open(sealed: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
     let (header, encrypted) = sealed.split_at_checked(HEADER).ok_or(SealError::Changed)?;
     let rest = header.strip_prefix(MAGIC).ok_or(SealError::Unreadable)?;
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opens_only_unchanged_file_with_passphrase() {
+    fn sealed_file_opens_only_unchanged_and_with_its_passphrase() {
         let text = b"PK\x03\x04 an archive".repeat(100);
         let sealed = seal(&text, "open sesame").unwrap();
         assert!(is_sealed(&sealed) && !is_sealed(&text));

@@ -1,11 +1,12 @@
 //! Data sources whose read is deferred to the apply although their configuration is known, because
 //! they depend on a managed resource with a pending change.
 //!
-//! A data source waits for the resources that its arguments reference directly, and for those in
-//! its `depends_on` and in the `depends_on` of the enclosing module calls. It does not wait for
-//! resources that it references through a local value, or through an argument or output of a
-//! module, unless its `depends_on` contains that object. A data source with conditions waits for
-//! all its dependencies, since a pending change can make a condition true.
+//! A data source waits for the resources that its arguments reference directly, for the resources
+//! in its `depends_on`, and for the resources in the `depends_on` of the enclosing module calls. It
+//! does not wait for resources that it references through a local value, or through an argument or
+//! output of a module, unless its `depends_on` contains that local value or module. A data source
+//! with conditions waits for all its dependencies, since a pending change can make a condition
+//! true.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -24,7 +25,7 @@ use crate::plan::ResourceChange;
 pub(super) struct PendingChanges {
     /// The module instances in which a managed resource has a pending change.
     changing: HashMap<ResourceAddress, HashSet<ModuleInstance>>,
-    /// The resources for which each resource waits, computed for its first instance.
+    /// The resources that each resource waits for, computed for its first instance.
     by_resource: HashMap<ResourceAddress, Arc<BTreeSet<ResourceAddress>>>,
 }
 

@@ -208,7 +208,7 @@ impl PlanWalk<'_> {
     }
 
     /// Records an object that cannot be destroyed. In a destroy plan, the destruction of its
-    /// dependents is still planned, but its dependencies are kept as well.
+    /// dependents is still planned, but the object's dependencies are not destroyed.
     fn record_undestroyable(&mut self, address: &ResourceInstanceAddress) -> bool {
         self.undestroyable.push(address.clone());
         self.options.mode == Mode::Destroy

@@ -53,8 +53,8 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Checks that all target instances of imports are in the configuration; `left` contains those
-    /// that are not.
+    /// Checks that all target instances of imports are in the configuration; `left` contains the
+    /// targets that are not.
     pub(super) fn all_found(&mut self, left: &HashMap<ResourceInstanceAddress, PlannedImport>) -> bool {
         let mut left: Vec<&PlannedImport> = left.values().collect();
         left.sort_by(|a, b| a.address.cmp(&b.address));

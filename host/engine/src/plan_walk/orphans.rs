@@ -16,9 +16,9 @@ pub(super) struct Orphan {
 /// Returns all orphans.
 ///
 /// # Errors
-/// The provider configuration of a managed object is also missing from the configuration. Another
-/// provider configuration may use another account or region, so it must not be used to read the
-/// object.
+/// Returns an error if the provider configuration of a managed object is also missing from the
+/// configuration. Another provider configuration may use another account or region, so it must not
+/// be used to read the object.
 pub(super) fn orphans(context: &EngineContext, state: &State) -> Result<Vec<Orphan>, Diagnostics> {
     let mut orphans = Vec::new();
     let mut problems = Diagnostics::new();

@@ -1,4 +1,4 @@
-//! Prepares those inputs of a walk that depend only on the configuration and the state.
+//! Prepares the inputs of a walk that depend only on the configuration and the state.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -55,7 +55,8 @@ impl From<Diagnostics> for Unprepared {
 /// Prepares a walk: builds the graph, applies the moves to the state and selects the targets.
 ///
 /// # Errors
-/// There is a cycle, a move or an import is not possible, or an object has no provider.
+/// Returns an error if there is a cycle, if a move or an import is not possible, or if an object
+/// has no provider.
 pub(super) async fn prepare(
     context: &EngineContext,
     schemas: &Schemas,

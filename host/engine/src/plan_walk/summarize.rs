@@ -73,7 +73,7 @@ impl PlanWalk<'_> {
     }
 }
 
-/// Suggests the address of a change that is similar to an address without one.
+/// Suggests the address of a planned change that is similar to an address without a change.
 fn similar(address: &ResourceInstanceAddress, changes: &[ResourceChange]) -> String {
     let known: Vec<String> = changes.iter().map(|change| change.address.to_string()).collect();
     closest(&address.to_string(), known.iter().map(String::as_str)).map_or_else(

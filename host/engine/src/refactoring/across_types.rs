@@ -33,7 +33,7 @@ impl TypeConversion {
     /// configuration, in which case the object is destroyed under its old type.
     ///
     /// # Errors
-    /// The provider does not support the conversion.
+    /// Returns an error if the provider does not support the conversion.
     pub fn for_move(
         evaluator: &Evaluator,
         statement: &Statement,
@@ -81,7 +81,7 @@ impl TypeConversion {
     /// Returns the object, converted to the new type.
     ///
     /// # Errors
-    /// The provider rejects it, or returns an invalid object.
+    /// Returns an error if the provider rejects the object, or returns an invalid object.
     pub async fn convert(
         &self,
         from: &ResourceInstanceAddress,
@@ -145,7 +145,7 @@ impl TypeConversion {
 /// the object.
 ///
 /// # Errors
-/// The type or the provider changes.
+/// Returns an error if the type or the provider changes.
 pub fn check_withheld(
     evaluator: &Evaluator,
     state: &State,

@@ -18,14 +18,14 @@ use crate::evaluator::Evaluator;
 pub struct CarriedOut {
     /// The original address of each moved object, by its current address.
     pub moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
-    /// The addresses to which objects could not move, by current address.
+    /// The addresses to which objects could not move, by the objects' current addresses.
     pub blocked: BTreeMap<String, String>,
 }
 
 /// Applies statements in the given order.
 ///
 /// # Errors
-/// A provider cannot convert an object.
+/// Returns an error if a provider cannot convert an object.
 pub async fn carry_out(
     evaluator: &Evaluator,
     state: &mut State,
@@ -196,7 +196,7 @@ impl Mover<'_> {
         self.moved(from.clone(), to.clone());
     }
 
-    /// Records a move. If an object moves again, its first address remains the original one.
+    /// Records a move. If an object moves again, its original address remains unchanged.
     fn moved(&mut self, from: ResourceInstanceAddress, to: ResourceInstanceAddress) {
         let first = self.result.moved.remove(&from).unwrap_or(from);
         self.result.moved.insert(to, first);

@@ -14,7 +14,8 @@ use super::statement::{Origin, Statement};
 use crate::evaluator::Evaluator;
 use crate::plan::Mode;
 
-/// For each end of a move, the other end and the position of the first statement that contains it.
+/// For each end of a move, the other end, and the source position of the first statement that
+/// contains the move.
 type Said<'a> = HashMap<Moveable, (Moveable, &'a Span)>;
 
 impl Moves {
@@ -104,7 +105,7 @@ fn cycle_error<'a>(cycle: impl Iterator<Item = &'a Statement>) -> Diagnostic {
         .map(|statement| {
             let declaring = match &statement.origin {
                 Origin::Written { .. } => statement.module.unkeyed_instance(),
-                // The addresses of an implied statement start at the root module.
+                // The addresses in an implied statement are relative to the root module.
                 Origin::Implied => ModuleInstance::root(),
             };
             let (from, to) = (
@@ -152,7 +153,7 @@ impl<'a> Declared<'a> {
         Err(Diagnostic::error("Moved object still exists", detail))
     }
 
-    /// Returns the position at which an object is declared; `None` if it is not declared.
+    /// Returns the source position at which an object is declared; `None` if it is not declared.
     fn place(&mut self, what: &Moveable) -> Option<&'a Span> {
         match what {
             Moveable::Call(caller, name) => {
@@ -218,7 +219,7 @@ impl<'a> Declared<'a> {
     }
 }
 
-/// Returns the position of `count` or `for_each`.
+/// Returns the source position of `count` or `for_each`.
 fn keyed_place<'a>(
     key: &InstanceKey,
     count: Option<&'a wardian_lang::Expression>,

@@ -1,6 +1,6 @@
 //! Orders move statements.
 //!
-//! A statement waits for another one
+//! A statement waits for another statement
 //!
 //! - if it moves objects away from the other statement's target, so that chains of moves are
 //!   completed;
@@ -24,10 +24,10 @@ use super::endpoint::{Endpoint, Keys, ResourceName};
 use super::statement::Statement;
 use crate::graph::{self, Graph, NodeId};
 
-/// Returns the statements, each after those for which it waits.
+/// Returns the statements, each after the statements that it waits for.
 ///
 /// # Errors
-/// The statements of each cycle.
+/// Returns the statements of each cycle.
 pub fn order(statements: &[Statement]) -> Result<Vec<usize>, Vec<Vec<usize>>> {
     let mut graph = Graph::<usize>::default();
     let ids: Vec<NodeId> = (0..statements.len()).map(|number| graph.add_node(number)).collect();

@@ -8,8 +8,8 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::plan::{Action, ResourceChange};
 
-/// The addresses whose objects are forgotten because a `removed` block has taken the place of the
-/// resource or module block.
+/// The addresses whose objects are forgotten because a `removed` block has replaced the resource or
+/// module block.
 #[derive(Debug, Default)]
 pub struct Forgotten {
     resources: HashSet<ResourceAddress>,
@@ -59,7 +59,7 @@ impl Forgotten {
     /// the first one applies.
     ///
     /// # Errors
-    /// An address is still declared.
+    /// Returns an error if an address is still declared.
     pub fn from_configuration(configuration: &Configuration) -> Result<Self, Diagnostics> {
         let mut said = HashSet::new();
         let mut forgotten = Self::default();

@@ -1,4 +1,4 @@
-//! Move statements: those of `moved` blocks, and implied statements for changes of `count`.
+//! Move statements: the statements in `moved` blocks, and implied statements for changes of `count`.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ impl Statement {
     pub fn depth(&self) -> usize {
         match self.origin {
             Origin::Written { .. } => self.module.names().len(),
-            // The addresses of an implied statement start at the root module.
+            // The addresses in an implied statement are relative to the root module.
             Origin::Implied => 0,
         }
     }

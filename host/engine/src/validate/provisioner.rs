@@ -51,8 +51,8 @@ impl Unchecked<'_> {
     }
 }
 
-/// Checks that the provisioners of `removed` blocks exist. They are evaluated only when an
-/// object is destroyed.
+/// Checks that the provisioners of `removed` blocks exist. These provisioners are evaluated only
+/// when an object is destroyed.
 pub(super) fn check_removed(provisioners: &Provisioners, blocks: &[ProvisionerBlock]) -> Diagnostics {
     let is_missing = |block: &&ProvisionerBlock| provisioners.get(&block.type_name).is_none();
     let missing: Diagnostics =

@@ -89,7 +89,7 @@ fn panic_in_operation_does_not_affect_other_operations() {
         resource "memory_thing" "good" { name = "good" }
         "#,
     );
-    assert!(errors.contains("broken off"), "{errors}");
+    assert!(errors.contains("aborted"), "{errors}");
     assert_eq!(addresses(&fixture.state), ["memory_thing.good"]);
 }
 

@@ -236,7 +236,7 @@ fn failed_precondition_stops_dependents_and_is_stored() {
 }
 
 #[test]
-fn rejected_variable_does_not_stop_other_planning() {
+fn rejected_variable_does_not_stop_planning_of_other_objects() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         variable "v" {
@@ -345,7 +345,7 @@ fn failed_postcondition_in_apply_is_stored() {
 }
 
 #[test]
-fn targeted_run_has_results_of_targets_only() {
+fn targeted_run_has_check_results_for_targets_only() {
     let fixture = Fixture::new();
     let options =
         PlanOptions { targets: vec!["memory_thing.none".parse().unwrap()], ..PlanOptions::default() };

@@ -1,5 +1,5 @@
 //! Ephemeral resources and variables, write-only attributes, and provider functions: values that
-//! neither the state nor the plan contains, and results that must not change between plan and
+//! are stored in neither the state nor the plan, and results that must not change between plan and
 //! apply.
 
 use std::collections::BTreeMap;

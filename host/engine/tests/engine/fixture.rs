@@ -1,4 +1,4 @@
-//! Runs configurations, given as text, on a state that is kept between runs.
+//! Runs configurations, given as text, on a state that persists between runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -186,7 +186,7 @@ impl Fixture {
         }
     }
 
-    /// Makes a plan and applies it. The state is kept even after errors.
+    /// Makes a plan and applies it. The state is stored even after errors.
     pub fn apply_with(
         &mut self,
         configuration: &str,
@@ -214,7 +214,7 @@ impl Fixture {
         (applied, recorded.0)
     }
 
-    /// Applies a plan. The state is kept even after errors.
+    /// Applies a plan. The state is stored even after errors.
     pub fn apply_plan(&mut self, configuration: &str, plan: &Plan) -> Applied {
         let run = self.run_with_modules(configuration, &[]).expect("a configuration");
         let mut recorded = Recorded::default();

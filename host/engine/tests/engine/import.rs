@@ -64,7 +64,7 @@ fn imported_object_is_managed_after_apply() {
 }
 
 #[test]
-fn imported_object_stores_sensitive_attributes_of_schema() {
+fn schema_sensitive_attributes_of_imported_object_are_stored_as_sensitive() {
     let plan = Fixture::new().plan(&block("\"one\""));
     let (_, _, instance) = plan.prior_state.instances().next().unwrap();
     let paths = &instance.current.as_ref().unwrap().sensitive_paths;
@@ -189,7 +189,7 @@ fn destroy_and_refresh_only_plans_do_not_import() {
 }
 
 #[test]
-fn resource_of_import_id_is_a_dependency() {
+fn resource_referenced_in_import_id_is_a_dependency() {
     let mut fixture = Fixture::new();
     let other = "resource \"memory_thing\" \"b\" {\n  name = \"one\"\n}\n";
     fixture.apply(other);

@@ -1,4 +1,4 @@
-//! Invalid responses of providers: the diagnostics, and the state afterwards.
+//! Invalid provider responses: the diagnostics and the resulting state.
 
 use std::sync::{Arc, Mutex};
 

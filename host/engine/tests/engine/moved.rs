@@ -1,5 +1,4 @@
-//! Moved objects. The expected results are those of Terraform 1.11.4 for the same
-//! configurations.
+//! Moved objects. The expected results are Terraform 1.11.4's for the same configurations.
 
 use wardian_engine::{Action, Mode, Plan, PlanOptions};
 
@@ -538,7 +537,7 @@ fn provider_may_reject_type_change() {
 }
 
 #[test]
-fn many_moves_cost_linear_time() {
+fn many_moves_take_linear_time() {
     let count = 4000;
     let mut fixture =
         applied(&format!("resource \"memory_thing\" \"a\" {{\n name = \"x\"\n count = {count}\n}}"), &[]);

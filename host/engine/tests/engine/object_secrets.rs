@@ -104,7 +104,7 @@ fn assert_independent(configuration: &str, options: &PlanOptions) {
 }
 
 #[test]
-fn no_expression_depends_on_a_secret() {
+fn no_expression_reveals_a_secret() {
     let (mut tried, mut revealing) = (0, 0);
     for attribute in ["secret", "label"] {
         let s = format!("memory_thing.p.{attribute}");
@@ -178,7 +178,7 @@ fn no_expression_depends_on_a_secret() {
 }
 
 #[test]
-fn block_of_the_object_reveals_no_secret() {
+fn resource_block_reveals_no_secret_of_its_object() {
     let own = |rest: &str| format!("resource \"memory_thing\" \"p\" {{\n name = \"p\"\n{rest}\n}}");
     let configurations = [
         own(""),
@@ -208,7 +208,7 @@ fn block_of_the_object_reveals_no_secret() {
 }
 
 #[test]
-fn drift_of_secret_is_masked() {
+fn drift_does_not_reveal_secrets() {
     let drifted = |secret: &str| {
         let fixture = applied(secret);
         let new = format!("new-{secret}");
@@ -226,7 +226,8 @@ fn drift_of_secret_is_masked() {
     assert_eq!(drifted(SECRETS[0]), drifted(SECRETS[2]));
 }
 
-/// Without withholding, the plan depends on the secret, so the preceding tests detect a leak.
+/// Without withholding, the plan depends on the secret. This shows that the preceding tests would
+/// detect a leak.
 #[test]
 fn available_secrets_are_used() {
     let mut fixture = applied(SECRETS[0]);

@@ -458,7 +458,7 @@ fn rejected_provider_configuration_has_position() {
 }
 
 #[test]
-fn references_by_index_cost_linear_time() {
+fn references_by_index_take_linear_time() {
     let fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "a" {

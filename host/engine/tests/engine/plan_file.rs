@@ -45,7 +45,7 @@ fn plan_round_trips_through_plan_file() {
 }
 
 #[test]
-fn other_format_version_is_rejected() {
+fn plan_file_with_wrong_checksum_is_rejected() {
     let plan = Fixture::new().plan("");
     let bytes = plan_file::encode(&plan, &PlanOrigin::default()).unwrap();
     // Stored entries are not compressed, so their bytes can be changed; the archive's checksum
@@ -87,7 +87,7 @@ fn file_without_required_entries_is_rejected() {
 }
 
 #[test]
-fn large_plan_costs_linear_time() {
+fn large_plan_takes_linear_time() {
     let size = |count: u32| {
         let plan = Fixture::new().plan(&format!(
             "resource \"memory_thing\" \"a\" {{\n count = {count}\n name = \"a${{count.index}}\"\n}}"

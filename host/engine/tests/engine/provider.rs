@@ -3,7 +3,7 @@
 //! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret` (sensitive), `label`
 //! (optional and computed), `id` (computed), and `mischief`, which selects a misbehavior.
 //! `memory_gadget` has the same attributes, and a `memory_thing` can move to it. `memory_lookup` is
-//! a data source that finds all objects that exist.
+//! a data source that finds all existing objects.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,5 +1,5 @@
-//! Provisioners of created and destroyed objects. The expected results are those of Terraform
-//! 1.11.4 for similar configurations.
+//! Provisioners of created and destroyed objects. The expected results are Terraform 1.11.4's for
+//! similar configurations.
 
 use std::collections::BTreeMap;
 
@@ -234,7 +234,7 @@ fn output_with_sensitive_configuration_is_not_shown() {
 }
 
 #[test]
-fn object_waits_for_references_of_its_provisioners() {
+fn object_waits_for_references_in_its_provisioners() {
     let mut fixture = Fixture::new();
     let one = thing("a", "", "command = \"say ${memory_thing.z.id}\"");
     fixture.apply(&(one + &thing("z", "", "")));

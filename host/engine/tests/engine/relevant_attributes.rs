@@ -54,7 +54,7 @@ fn references_are_followed_to_resources() {
 }
 
 #[test]
-fn references_of_single_argument_are_followed() {
+fn only_references_of_the_used_argument_are_followed() {
     let mut fixture = Fixture::new();
     let configuration = |output: &str| {
         format!(

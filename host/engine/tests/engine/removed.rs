@@ -1,5 +1,4 @@
-//! Forgotten objects. The expected results are those of Terraform 1.11.4 for the same
-//! configurations.
+//! Forgotten objects. The expected results are Terraform 1.11.4's for the same configurations.
 
 use wardian_engine::{Action, Mode, PlanOptions};
 

@@ -77,7 +77,7 @@ fn exclusion_omits_only_object_and_dependents() {
 }
 
 #[test]
-fn orphan_needed_by_excluded_object_stays() {
+fn orphan_required_by_excluded_object_is_kept() {
     let mut fixture = Fixture::new();
     fixture.apply(
         r#"

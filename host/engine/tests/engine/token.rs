@@ -1,8 +1,8 @@
 //! Ephemeral tokens and functions of the memory provider.
 //!
 //! A `memory_token` has `name`, `life` and `token` (computed). A token with a `short` life is
-//! renewed repeatedly; renewing a token with a `bad` life fails. `same` returns its argument,
-//! `tally` the number of its calls so far.
+//! renewed repeatedly; renewing a token with a `bad` life fails. The function `same` returns its
+//! argument, and `tally` returns the number of its calls so far.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

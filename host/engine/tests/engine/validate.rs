@@ -1,5 +1,5 @@
-//! Errors that validation finds by evaluating with unknown values. The positions and summaries are
-//! those that Terraform 1.11.4 reports for the same text with a similar resource.
+//! Errors that validation finds by evaluating with unknown values. Terraform 1.11.4 reports the
+//! same positions and summaries for the same configurations with a similar resource.
 
 use crate::fixture::Fixture;
 use wardian_diagnostic::Diagnostics;

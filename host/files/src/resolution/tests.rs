@@ -54,7 +54,7 @@ impl Tree {
 }
 
 #[test]
-fn paths_resolve_as_in_the_system() {
+fn paths_resolve_as_in_the_kernel() {
     let tree = Tree::new();
     for (path, expected) in [
         ("a/b/file", "a/b/file"),
@@ -85,7 +85,7 @@ fn paths_resolve_as_in_the_system() {
 }
 
 #[test]
-fn paths_that_lead_out_are_rejected() {
+fn paths_that_escape_the_directory_are_rejected() {
     let tree = Tree::new();
     for path in ["..", "../x", "a/../..", "out", "out/x", "absolute", "absolute/x", "/etc", "link/../../.."] {
         for rule in [LinkRule::Relative, LinkRule::Beneath] {

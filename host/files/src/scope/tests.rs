@@ -123,7 +123,7 @@ fn reads_only_regular_files_within_the_size_limit() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn no_file_of_a_process_is_read() {
+fn procfs_process_files_are_not_read() {
     let root = project();
     let scope = FileScope::anywhere(Arc::default()).unwrap();
     let pid = std::process::id();
@@ -164,7 +164,7 @@ fn no_file_of_a_process_is_read() {
 }
 
 #[test]
-fn listing_is_read_in_pieces() {
+fn listing_is_read_in_chunks() {
     let root = project();
     let many = root.path().join("many");
     fs::create_dir(&many).unwrap();

@@ -401,8 +401,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the error in a template argument: a template literal in the call could be a template of
-/// the configuration itself.
+/// Returns an error if the template argument of a call is a template literal, since such a template
+/// can be written directly in the configuration.
 fn template_problem(call: &Call, arguments: &[Value]) -> Option<Failure> {
     let is_reference = match call.arguments.first().map(|argument| &argument.kind) {
         Some(Kind::Name(_) | Kind::Slot { .. }) => true,

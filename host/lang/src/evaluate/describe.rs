@@ -9,7 +9,7 @@ use super::Evaluation;
 use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::{Expression, Resolved, Scope};
 
-/// The property of the values that causes the error. This property may therefore be shown.
+/// The property of values that causes the error. The message may reveal this property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The values themselves.
@@ -125,7 +125,7 @@ fn next(value: &Value, step: &PathStep) -> Option<Value> {
 }
 
 /// Describes a value: `is "x"`, `is list of string with 2 elements`. A sensitive or unknown value
-/// is described only if that property causes the error.
+/// is described only if being sensitive or unknown causes the error.
 fn describe(value: &Value, cause: Cause) -> Option<String> {
     let marks = value.marks();
     if marks.is_sensitive() {

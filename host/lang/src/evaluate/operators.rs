@@ -54,8 +54,8 @@ impl Evaluation<'_> {
     }
 
     /// Evaluates `&&` and `||`. If one side determines the result, the other side may be unknown or
-    /// an error, unless its type is wrong. If the left side is unknown, an error in the right side
-    /// may become irrelevant, so it is not reported yet.
+    /// an error, unless its type is wrong. If the left side is unknown, its final value may make an
+    /// error in the right side irrelevant, so the error is not reported yet.
     fn logical(&mut self, operation: &Operation<'_>, left: Evaluated) -> Evaluated {
         let decisive = operation.operator == Operator::Or;
         let right = self.attempt(operation.right_node);

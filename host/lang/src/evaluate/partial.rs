@@ -11,12 +11,13 @@ use crate::budget::ELEMENT;
 use crate::node::{For, Item, Key, Kind, Node, Operator};
 
 impl Evaluation<'_> {
-    /// Returns the value of a side of a conditional. If it could not be evaluated, the value is
-    /// unknown, but has the type of the expression as far as possible.
+    /// Returns the value of a side of a conditional. If the side could not be evaluated, returns an
+    /// unknown value with the type of the expression, as far as the type can be determined.
     pub(super) fn value_or_partial(&mut self, result: &Evaluated, node: &Node) -> Value {
         match result {
             Ok(value) => value.clone(),
-            // A part is evaluated again at most once, however deeply conditionals are nested.
+            // Each subexpression is evaluated again at most once, however deeply conditionals are
+            // nested.
             Err(_) if self.is_partial => Value::unknown(Type::Dynamic),
             Err(_) => {
                 self.is_partial = true;
@@ -49,7 +50,8 @@ impl Evaluation<'_> {
         self.checked(value, node).unwrap_or_else(|_| Value::unknown(Type::Dynamic))
     }
 
-    /// Returns the value of a part, or what is known of its type.
+    /// Returns the value of a part or, if it could not be evaluated, an unknown value with the type
+    /// as far as it can be determined.
     fn partial_part(&mut self, node: &Node) -> Value {
         match self.attempt(node) {
             Ok(value) => value,

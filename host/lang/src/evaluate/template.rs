@@ -25,13 +25,13 @@ impl Text {
         }
     }
 
-    /// Returns the text's length while all of it is known.
+    /// Returns the text's length if all of the text is known.
     fn known_length(&self) -> Option<usize> {
         (!self.unknown).then_some(self.content.len())
     }
 
-    /// Discards the text after `length`, where a directive begins whose condition or collection is
-    /// unknown.
+    /// Discards the text after `length`, the position of a directive whose condition or collection
+    /// is unknown.
     fn forget_since(&mut self, length: Option<usize>) {
         if self.unknown
             && let Some(length) = length

@@ -60,7 +60,7 @@ impl Line {
         }
     }
 
-    /// Returns the number of brackets that the line opens minus the number that it closes.
+    /// Returns the number of brackets that the line opens, minus the number of brackets that it closes.
     fn brackets(&self, pieces: &[Piece<'_>]) -> isize {
         // The content of a heredoc that begins on this line is not counted, unless the heredoc is
         // the whole value of the argument.
@@ -74,7 +74,7 @@ fn brackets(pieces: &[Piece<'_>]) -> isize {
     pieces.iter().map(|piece| bracket_change(piece.kind)).sum()
 }
 
-/// Returns the lines, without the end of the file: the spaces before it are kept.
+/// Returns the lines, without the end of the file. The spaces before the end of the file are preserved.
 fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut start = 0;

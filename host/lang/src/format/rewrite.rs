@@ -243,7 +243,7 @@ impl<'a> Rewriter<'a> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
-    /// Copies all tokens before the one at `end` unchanged.
+    /// Copies all tokens before the token at `end` unchanged.
     fn keep_to(&mut self, end: usize) {
         let end = end.min(self.tokens.len());
         while self.at < end {

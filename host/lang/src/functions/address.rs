@@ -1,4 +1,4 @@
-//! The functions on IP networks.
+//! The functions that operate on IP networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,9 +1,9 @@
 //! Character sets of text that is encoded as bytes, by their names in the IANA registry.
 //!
-//! Characters that are not in the character set and bytes that do not represent text are errors;
-//! they are never replaced. The tables of `encoding_rs` follow the WHATWG standard. This module
+//! Characters that are not in the character set, and bytes that do not represent text, cause errors
+//! and are never replaced. The tables of `encoding_rs` follow the WHATWG standard. This module
 //! restricts them to the registered character sets: single-byte sets have no C1 controls, and
-//! Japanese sets have no yen sign and overline in place of ASCII characters.
+//! Japanese sets have no yen sign and overline instead of ASCII characters.
 
 mod names;
 
@@ -49,7 +49,7 @@ impl Charset {
         names::by_name(&name.trim().to_ascii_lowercase())
     }
 
-    /// Returns the bytes of a text, or `None` if the set lacks one of its characters.
+    /// Encodes text as bytes. Returns `None` if the character set lacks one of its characters.
     pub(super) fn encode(self, text: &str) -> Option<Vec<u8>> {
         match self {
             Self::Utf8 => Some(text.as_bytes().to_vec()),

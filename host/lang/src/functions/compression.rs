@@ -1,6 +1,5 @@
-//! The functions that compress text with gzip and encode it in Base64. The decompressed bytes are
-//! the same in all implementations, but the compressed bytes and their number depend on the
-//! compressor.
+//! The functions that compress text with gzip and encode it in Base64. All implementations produce
+//! the same decompressed bytes, but the compressed bytes and their number depend on the compressor.
 
 use std::io::{Read as _, Write as _};
 

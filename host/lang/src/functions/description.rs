@@ -48,7 +48,7 @@ pub(super) fn description(name: &str) -> &'static str {
             "Reads comma-separated values into a list of objects. The first line names the attributes."
         }
         "dirname" => "A path without its last component.",
-        "distinct" => "A list without repeated elements, in the order of their first occurrence.",
+        "distinct" => "A list without duplicate elements, in the order of their first occurrence.",
         "element" => {
             "One element of a list by its index. Indexes past the end wrap around to the \
             beginning."
@@ -65,7 +65,7 @@ pub(super) fn description(name: &str) -> &'static str {
         "filesha1" => "The SHA-1 digest of a file's content in hexadecimal digits.",
         "filesha256" => "The SHA-256 digest of a file's content in hexadecimal digits.",
         "filesha512" => "The SHA-512 digest of a file's content in hexadecimal digits.",
-        "flatten" => "A list with every list inside it replaced by its elements, however deep.",
+        "flatten" => "A list in which nested lists, at any depth, are replaced by their elements.",
         "floor" => "The greatest whole number that is less than or equal to the given one.",
         "format" => {
             "Inserts values into a string at the positions and in the formats of verbs such as %s \
@@ -82,7 +82,7 @@ pub(super) fn description(name: &str) -> &'static str {
         "join" => "Strings joined into one, with a separator between them.",
         "jsondecode" => "The value that a JSON text represents.",
         "jsonencode" => "A value as JSON text.",
-        "keys" => "The keys of a map, or the attribute names of an object, in order.",
+        "keys" => "The keys of a map, or the attribute names of an object, in lexicographical order.",
         "length" => {
             "The number of elements of a list, set, tuple, map or object, or of characters of a string."
         }
@@ -123,7 +123,7 @@ pub(super) fn description(name: &str) -> &'static str {
         "rsadecrypt" => {
             "Decrypts a Base64 text that was encrypted by RSA (PKCS #1 v1.5), with a private key."
         }
-        "sensitive" => "A value marked as sensitive: it is not shown to people.",
+        "sensitive" => "A value marked as sensitive, which is hidden in output.",
         "setintersection" => "The set of the elements that all given sets contain.",
         "setproduct" => "Every combination of one element from each of the given sets or lists.",
         "setsubtract" => "The set of the elements of the first set that are not in the second one.",
@@ -133,7 +133,7 @@ pub(super) fn description(name: &str) -> &'static str {
         "sha512" => "The SHA-512 digest of a string in hexadecimal digits.",
         "signum" => "The sign of a number as -1, 0 or 1.",
         "slice" => "The elements of a list from one index up to, but not including, another.",
-        "sort" => "A list of strings in the order of their characters.",
+        "sort" => "A list of strings in lexicographical order.",
         "split" => "The substrings between occurrences of a separator.",
         "startswith" => "Whether a string begins with another one.",
         "strcontains" => "Whether a string occurs in another one.",
@@ -166,13 +166,10 @@ pub(super) fn description(name: &str) -> &'static str {
         "trimsuffix" => "A string without a suffix, if it ends with it.",
         "try" => "The value of the first argument that can be evaluated without an error.",
         "upper" => "A string in upper case.",
-        "urldecode" => "A string with each % and two digits of a URL decoded.",
-        "urlencode" => {
-            "A string with every character that has a meaning in URLs encoded as % and two \
-            digits."
-        }
-        "uuid" => "A random identifier. Each call returns a different one; it is unknown during planning.",
-        "uuidv5" => "The identifier of a name within a namespace: always the same one.",
+        "urldecode" => "A string with its URL percent-encoding decoded.",
+        "urlencode" => "A string in which every character that is reserved in URLs is percent-encoded.",
+        "uuid" => "A random UUID. Each call returns a different one; it is unknown during planning.",
+        "uuidv5" => "The UUID that is derived from a name within a namespace: always the same one.",
         "values" => "The elements of a map, or the attributes of an object, in the order of their keys.",
         "yamldecode" => "The value that a YAML text represents.",
         "yamlencode" => "A value as YAML text.",

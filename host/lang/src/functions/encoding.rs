@@ -158,6 +158,6 @@ fn textencodebase64(arguments: &[Value]) -> Outcome {
 fn textdecodebase64(arguments: &[Value]) -> Outcome {
     let bytes = decode(text(arguments, 0))?;
     let decoded = charset(text(arguments, 1))?.decode(&bytes);
-    let invalid = || Failure::argument(0, "the content is not text in this encoding");
+    let invalid = || Failure::argument(0, "the content is not valid text in this encoding");
     Ok(Value::string(decoded.ok_or_else(invalid)?))
 }

@@ -106,9 +106,7 @@ fn signum(arguments: &[Value]) -> Outcome {
 fn parseint_type(arguments: &[Value]) -> Result<Type, Failure> {
     match arguments[0].ty() {
         Type::String => Ok(Type::Number),
-        ty => {
-            Err(Failure::argument(0, format!("the text of a number is needed, not a {}", ty.friendly_name())))
-        }
+        ty => Err(Failure::argument(0, format!("a numeric string is needed, not a {}", ty.friendly_name()))),
     }
 }
 

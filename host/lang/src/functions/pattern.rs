@@ -126,7 +126,7 @@ fn translate(pattern: &str) -> String {
     translated
 }
 
-/// Returns true if a text starts with `{2}`, `{2,}` or `{2,3}`; other braces are literal.
+/// Returns true if the text starts with `{2}`, `{2,}` or `{2,3}`; other braces are literal.
 fn is_repetition(text: &str) -> bool {
     let Some((inside, _)) = text[1..].split_once('}') else { return false };
     let (least, most) = inside.split_once(',').unwrap_or((inside, ""));

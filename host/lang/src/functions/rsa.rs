@@ -3,7 +3,7 @@
 //! The function uses the big integers of a crate that is already a dependency: the RSA crates
 //! either do not decrypt with this padding, need a C compiler, or have an open advisory for a
 //! timing leak. The leak matters if an attacker can request decryptions and measure their time;
-//! here, the key's owner decrypts data in their own configuration.
+//! here, the key's owner and the author of the configuration are the same.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +20,8 @@ pub(super) const FUNCTIONS: &[Function] = &[Function::new(
     Body::Pure(rsadecrypt),
 )];
 
-/// Maximum key size in bits. Larger keys take minutes, and are not used in practice.
+/// Maximum key size in bits. Decryption with larger keys takes minutes, and such keys are not used
+/// in practice.
 const MAX_BITS: u64 = 16_384;
 
 struct PrivateKey {

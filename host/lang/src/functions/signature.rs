@@ -78,8 +78,9 @@ fn parameter(parameter: &Parameter) -> ParameterSignature {
     }
 }
 
-/// Returns the result type for arguments of which only the types are known. If an argument's type
-/// is also unknown, and the function does not accept such arguments, the result type is unknown.
+/// Returns the result type for arguments whose types are known, but whose values are not. If an
+/// argument's type is also unknown, and the function does not accept such arguments, the result
+/// type is unknown.
 fn result(function: &Function) -> Type {
     let mut parameters = function.parameters.iter().chain(&function.variadic);
     // The result of a template is always a string.

@@ -1,10 +1,11 @@
 //! The JSON syntax of configuration files.
 //!
-//! JSON syntax does not distinguish arguments from blocks; only the caller that reads a body can.
-//! Therefore a file is first parsed into a tree of values ([`parse`]), and each [`crate::Body`]
-//! contains a subtree. When a caller has declared what it expects ([`crate::Expected`]), the body
-//! has attributes and blocks as in the native syntax ([`body`]). Values become expressions on first
-//! use ([`expression`]), and are compiled only once, even if a body is read several times.
+//! JSON syntax does not distinguish arguments from blocks; only the caller that reads a body can
+//! distinguish them. Therefore, a file is first parsed into a tree of values ([`parse`]), and each
+//! [`crate::Body`] contains a subtree. When a caller has declared the attributes and blocks that it
+//! expects ([`crate::Expected`]), the body has attributes and blocks as in the native syntax
+//! ([`body`]). Values become expressions on first use ([`expression`]), and are compiled only once,
+//! even if a body is read several times.
 //!
 //! A string is a template, unless the argument must be constant, in which case it is a literal.
 

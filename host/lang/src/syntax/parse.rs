@@ -1,14 +1,14 @@
 //! Parses tokens into bodies and expressions.
 //!
 //! A recursive descent parser that reports as many errors as it can. It omits invalid code or
-//! replaces it with unknown values, and continues where that code apparently ends. From then on,
-//! the parser is *recovering*: it suppresses errors that may only be consequences, so that one
-//! mistake is not reported repeatedly. Both the suppressed errors and the position where parsing
-//! continues are the same as in Terraform: the same text causes the same errors, each on the same
-//! line.
+//! replaces it with unknown values, and continues at the apparent end of the invalid code. From
+//! then on, the parser is *recovering*: it suppresses errors that may only be consequences, so that
+//! one mistake is not reported repeatedly. Both the suppressed errors and the position where
+//! parsing continues are the same as in Terraform: the same text causes the same errors, each on
+//! the same line.
 //!
 //! The parser builds no intermediate tree: it compiles expressions to [`Node`]s directly, because
-//! everything that is required to resolve a name precedes the name.
+//! all information that is required to resolve a name precedes the name.
 //!
 //! Two limits bound the depth: the nesting of the text ([`MAX_NESTING`]), which bounds the
 //! recursion here, and the height of nodes ([`MAX_HEIGHT`]), which bounds the recursion when nodes
@@ -34,8 +34,8 @@ use crate::compile::Names;
 use crate::node::{Kind, Node};
 use crate::{Body, Expression};
 
-/// A byte range in the file, excluding the end. The file may be an excerpt, whose spans are those
-/// of another file.
+/// A byte range in the file, excluding the end. The file may be an excerpt, whose spans refer to
+/// another file.
 type ByteRange = (usize, usize);
 
 /// Maximum nesting of brackets, templates and blocks.
@@ -97,10 +97,10 @@ struct Parser<'a> {
     file: &'a Arc<SourceFile>,
     text: &'a str,
     tokens: Vec<Token>,
-    /// The index of the token after the last one that was read.
+    /// The index of the token after the last token that was read.
     next: usize,
     newlines: Newlines,
-    /// The last token that was found starting at `next`. It is stored so that a long sequence of
+    /// The last token that was found starting at `next`. It is cached so that a long sequence of
     /// comments and line breaks is skipped only once.
     peeked: Option<Peeked>,
     /// True after an error that may cause other errors; see the module documentation.
@@ -292,7 +292,7 @@ impl<'a> Parser<'a> {
         self.variables.iter().rposition(|variable| variable.as_deref() == Some(name))
     }
 
-    /// Assigns slots to the variables of a `for`, and returns the first.
+    /// Assigns slots to the variables of a `for`, and returns the first slot.
     fn enter(&mut self, key: Option<&str>, value: &str) -> usize {
         let slot = self.variables.len();
         self.variables.extend(key.map(|key| Some(Str::new(key))));

@@ -7,8 +7,8 @@
 //!   [`TokenKind::End`], which is empty.
 //! - [`scan`] is lossless: tokens are in order and do not overlap; between two of them there are
 //!   only spaces and tabs, and a byte order mark may precede the first.
-//! - [`scan`] is linear in the text, and needs memory for the tokens and for one small entry per
-//!   open template, interpolation and heredoc.
+//! - [`scan`] takes time linear in the length of the text, and needs memory for the tokens and for
+//!   one small entry per open template, interpolation and heredoc.
 //!
 //! # Newlines and comments
 //!
@@ -20,15 +20,15 @@
 //! `"a${b}\n"` is [`TokenKind::OpenQuote`], [`TokenKind::QuotedLiteral`] (`a`),
 //! [`TokenKind::OpenInterpolation`] (`${` or `${~`), the tokens of an expression,
 //! [`TokenKind::CloseSequence`] (`}` or `~}`), [`TokenKind::QuotedLiteral`] (`\n`, escapes as
-//! written) and [`TokenKind::CloseQuote`]. Adjacent literals are one text. A line break inside
-//! quotes is an error that the parser reports: [`TokenKind::QuotedNewline`] covers all
-//! consecutive line breaks, and the template continues.
+//! written) and [`TokenKind::CloseQuote`]. Adjacent literals form one text. A line break inside
+//! quotes is an error that the parser reports: [`TokenKind::QuotedNewline`] covers all consecutive
+//! line breaks, and the template continues.
 //!
 //! A heredoc is [`TokenKind::OpenHeredoc`] (`<<EOT` or `<<-EOT` with the end of the line), one or
 //! more [`TokenKind::TemplateLiteral`] for each of its lines, and [`TokenKind::CloseHeredoc`]. The
-//! last of these is the line of the marker with the spaces on both sides but without the line's
-//! end; the line's end follows as [`TokenKind::Newline`]. A marker that is not followed by the end
-//! of a line is text.
+//! last of these is the line of the marker with the spaces on both sides, but without its line
+//! break, which follows as [`TokenKind::Newline`]. A marker that is not followed by the end of a
+//! line is text.
 //!
 //! Inside interpolations and directives (`%{ ... }`) the rules are the same as outside.
 //!
@@ -52,7 +52,7 @@ pub(crate) struct Token {
     pub(crate) end: usize,
 }
 
-/// The kind of a token. A kind has varying text unless its documentation shows the text.
+/// The kind of a token. The text of a kind varies, unless the kind's documentation shows a fixed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A letter or `_`, followed by letters, digits, `_` and `-`. Keywords are identifiers too.
@@ -165,7 +165,7 @@ pub(crate) enum TokenKind {
     End,
 }
 
-/// The kind of the text at the start.
+/// The kind of text that the scanner starts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// A body or an expression.

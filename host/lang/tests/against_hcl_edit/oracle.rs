@@ -3,9 +3,9 @@
 //! If hcl-edit parses a body and no known difference applies, this crate's parser reports no error
 //! and returns the same attributes, blocks, labels and literals. The known differences are:
 //!
-//! - hcl-edit accepts fewer inputs: it limits nesting, operators in a row and the size of numbers,
-//!   and rejects byte order marks and repeated object keys. Only inputs that hcl-edit accepts are
-//!   compared.
+//! - hcl-edit accepts fewer inputs: it limits nesting, consecutive operators and the size of
+//!   numbers, and rejects byte order marks and duplicate object keys. Only inputs that hcl-edit
+//!   accepts are compared.
 //! - hcl-edit reads heredocs, and line breaks inside `for` expressions, differently from Terraform.
 //! - hcl-edit does not normalize strings to NFC.
 
@@ -21,7 +21,7 @@ use wardian_value::{Number, Type, Value};
 ///
 /// # Panics
 ///
-/// If the parsers disagree.
+/// Panics if the parsers disagree.
 pub fn assert_agrees_with_hcl_edit(text: &str) -> bool {
     if has_known_difference(text) {
         return false;
@@ -37,7 +37,8 @@ fn has_known_difference(text: &str) -> bool {
     !is_normalized(text) || text.contains("<<") || text.contains("for")
 }
 
-/// Returns whether NFC leaves the text unchanged: characters below U+0300 do not combine.
+/// Returns whether NFC certainly leaves the text unchanged: it has no characters from U+0300, and
+/// lower characters do not combine.
 fn is_normalized(text: &str) -> bool {
     text.chars().all(|char| char < '\u{300}')
 }
@@ -81,8 +82,8 @@ fn label(label: &BlockLabel) -> &str {
     }
 }
 
-/// Returns the value of an expression that consists of literals; `None` for others, for numbers
-/// that are not 64-bit integers, and for strings that NFC might change.
+/// Returns the value of an expression that consists of literals; `None` for other expressions, for
+/// numbers that are not 64-bit integers, and for strings that NFC might change.
 fn literal(expression: &Expression) -> Option<Value> {
     Some(match expression {
         Expression::Null(_) => Value::null(Type::Dynamic),

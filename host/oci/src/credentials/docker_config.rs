@@ -6,9 +6,9 @@
 //! | `credHelpers` | by `HOST[:PORT]`: the name of a helper |
 //! | `credsStore` | the name of the helper for all other registries |
 //!
-//! Docker writes URLs as keys of some registries, such as `https://index.docker.io/v1/` for Docker
-//! Hub; they mean the whole registry. `.dockercfg`, the oldest format, has only the content of
-//! `auths`. Other keys, and entries without a credential, are ignored.
+//! For some registries, Docker writes URLs as keys, such as `https://index.docker.io/v1/` for
+//! Docker Hub; such a key applies to the whole registry. A file in the oldest format, `.dockercfg`,
+//! consists of the content of `auths`. Other keys, and entries without a credential, are ignored.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_docker_hub_are_recognized() {
+    fn docker_hub_keys_are_recognized() {
         for key in
             ["https://index.docker.io/v1/", "index.docker.io", "docker.io", "https://registry-1.docker.io"]
         {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_show_no_content() {
+    fn errors_do_not_reveal_the_content() {
         let error = CredentialsConfig::parse(br#"{"auths":{"h":"s3cret"}}"#, false).unwrap_err();
         assert_eq!(error, "unexpected type in line 1");
         let error = CredentialsConfig::parse(b"{\"auths\":\ns3cret", false).unwrap_err();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn oldest_format_has_only_entries() {
+    fn oldest_config_format_is_parsed() {
         let config = CredentialsConfig::parse(br#"{"h":{"auth":"YTox","email":"x"}}"#, true).unwrap();
         assert_eq!(config.auths.len(), 1);
         assert_eq!(CredentialsConfig::parse(b" \n", false).unwrap(), CredentialsConfig::default());

@@ -24,10 +24,10 @@ const MAX_HELPER_TIME: Duration = Duration::from_mins(1);
 /// Maximum size of a helper's output.
 const MAX_OUTPUT_BYTES: u64 = 64 << 10;
 
-/// What a helper prints if it has no credential for a registry.
+/// The message that a helper prints if it has no credential for a registry.
 const NOT_FOUND: &str = "credentials not found";
 
-/// Where helpers are found, and how they are started. By default, none is found.
+/// The search path and the environment of helpers. By default, no helpers are found.
 #[derive(Clone, Default)]
 pub struct HelperPrograms {
     directories: Vec<PathBuf>,
@@ -35,8 +35,8 @@ pub struct HelperPrograms {
 }
 
 impl HelperPrograms {
-    /// Returns the helpers in some directories, which are those of `PATH`, in order. Each helper
-    /// is started with these environment variables.
+    /// Returns the helpers in the directories of `PATH`, in order. Each helper is started with the
+    /// given environment variables.
     pub fn new(directories: Vec<PathBuf>, environment: Vec<(OsString, OsString)>) -> Self {
         Self { directories, environment }
     }

@@ -15,7 +15,7 @@ async fn user(credentials: &OciCredentials, repository: &str) -> Option<String> 
 }
 
 #[tokio::test]
-async fn most_specific_source_is_used_and_then_the_first() {
+async fn most_specific_source_is_used_and_first_source_breaks_ties() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -82,7 +82,7 @@ fn helper_needs_a_whole_registry() {
 }
 
 #[test]
-fn discovery_uses_the_files_of_podman_and_docker() {
+fn discovery_uses_podman_and_docker_files() {
     let shown = |directories: DiscoveryDirectories<'_>, system: &str| -> Vec<String> {
         directories.files(system).iter().map(|file| file.path.display().to_string()).collect()
     };

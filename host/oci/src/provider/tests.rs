@@ -92,7 +92,7 @@ fn ambiguous_and_unusable_entries_are_errors() {
 }
 
 #[test]
-fn component_can_be_the_artifact_of_the_version() {
+fn version_tag_can_refer_to_the_component_itself() {
     let layer = Descriptor::for_bytes(WASM_LAYER, b"component");
     let manifest = Manifest::Image(wasm_image(vec![layer]));
     let fetched = FetchedManifest { digest: Sha256Digest::hash(b"m"), size: 0, manifest };
@@ -102,7 +102,7 @@ fn component_can_be_the_artifact_of_the_version() {
 }
 
 #[test]
-fn other_artifacts_are_not_providers() {
+fn artifacts_of_other_types_are_not_providers() {
     let zip = || vec![Descriptor::for_bytes(ZIP_LAYER, b"zip")];
     let empty = Descriptor::for_empty_config;
     for (manifest, expected) in [

@@ -42,7 +42,7 @@ fn token_registry(accepts: impl Fn(&Request) -> bool + Send + Sync + 'static) ->
 }
 
 #[tokio::test]
-async fn password_is_exchanged_for_a_token_of_each_repository() {
+async fn password_is_exchanged_for_a_token_for_each_repository() {
     let registry = token_registry(|request| request.authorization() == Some(BASIC));
     let client = registry.client_with(password());
     within_time_limit(async {
@@ -73,7 +73,7 @@ async fn password_is_exchanged_for_a_token_of_each_repository() {
 }
 
 #[tokio::test]
-async fn token_is_requested_without_credentials_too() {
+async fn token_is_also_requested_without_credentials() {
     let registry = token_registry(|request| request.authorization().is_none());
     within_time_limit(async {
         assert!(registry.client().tags(&registry.repository("x")).await.is_ok());
@@ -276,7 +276,7 @@ async fn other_servers_receive_no_credentials() {
 }
 
 #[tokio::test]
-async fn expired_token_of_a_download_is_replaced() {
+async fn token_that_expires_during_a_download_is_replaced() {
     let registry = FakeRegistry::start(|request| {
         if request.path() == "/token" {
             return Response::new(200, r#"{"token":"new"}"#);
@@ -297,7 +297,7 @@ async fn expired_token_of_a_download_is_replaced() {
 }
 
 #[tokio::test]
-async fn credentials_of_one_registry_are_not_sent_to_another() {
+async fn credentials_for_one_registry_are_not_sent_to_another() {
     let other = FakeRegistry::start(|_| Response::new(401, "").header("WWW-Authenticate", "Basic"));
     let registry = FakeRegistry::start(|_| Response::new(200, TAGS));
     within_time_limit(async {

@@ -1,4 +1,4 @@
-//! The client against Debian's `docker-registry`.
+//! Tests the client against Debian's `docker-registry`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -27,7 +27,7 @@ struct DockerRegistry {
 }
 
 impl DockerRegistry {
-    /// Starts a registry; `None`, and a message, if the program is not installed.
+    /// Starts a registry. If the program is not installed, prints a message and returns `None`.
     fn start(authentication: impl Fn(&Path) -> String) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         // Another process can take the port before the registry listens; then the start fails.
@@ -168,7 +168,7 @@ async fn pushed_provider_is_pulled() {
 }
 
 #[tokio::test]
-async fn registry_with_passwords_accepts_only_the_right_one() {
+async fn registry_accepts_only_the_correct_password() {
     // The bcrypt hash of "s3cret", at the lowest cost.
     let start = || {
         DockerRegistry::start(|directory| {

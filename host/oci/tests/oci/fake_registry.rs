@@ -1,4 +1,5 @@
-//! An HTTP server that answers each request with a function of the test, and records the requests.
+//! An HTTP server that records requests, and responds to each with the result of a function that
+//! the test provides.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! The client against registries on loopback: one that the tests program, and Debian's
+//! Tests the client against registries on the loopback interface: a fake registry, and Debian's
 //! `docker-registry`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]

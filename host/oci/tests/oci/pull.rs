@@ -21,7 +21,7 @@ fn tags(names: impl IntoIterator<Item = String>) -> String {
 }
 
 #[tokio::test]
-async fn versions_are_listed_over_all_pages() {
+async fn versions_from_all_pages_are_listed() {
     within_time_limit(async {
         let registry = FakeRegistry::start(|request: &Request| match request.target.as_str() {
             "/v2/acme/dns/tags/list?n=1000" => {
@@ -61,7 +61,7 @@ async fn registry_without_tags_or_with_small_pages_is_listed() {
 }
 
 #[tokio::test]
-async fn endless_and_foreign_pages_are_errors() {
+async fn endless_pages_and_pages_on_other_servers_are_errors() {
     within_time_limit(async {
         let registry = FakeRegistry::start(|request| match request.path() {
             "/v2/loop/tags/list" => {
@@ -79,7 +79,7 @@ async fn endless_and_foreign_pages_are_errors() {
         for (path, expected) in [
             ("loop", "too many pages"),
             ("many", "more than 10000 tags"),
-            ("foreign", "leads to another server"),
+            ("foreign", "points to another server"),
             ("html", "invalid"),
             ("huge", "larger than the limit"),
         ] {
@@ -98,7 +98,7 @@ async fn manifest_must_have_the_expected_digest_and_type() {
     let served = index.clone();
     within_time_limit(async {
         let registry = FakeRegistry::start(move |request| {
-            // Like a registry that checks the requested types.
+            // Some registries check which types the client accepts.
             let accept = request.header("accept").unwrap_or_default();
             if !(accept.contains(IMAGE_INDEX) && accept.contains(IMAGE_MANIFEST)) {
                 return Response::new(404, r#"{"errors":[{"code":"MANIFEST_UNKNOWN"}]}"#);

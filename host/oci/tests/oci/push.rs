@@ -101,7 +101,7 @@ async fn large_file_is_uploaded_in_chunks() {
         let progress = |bytes| sent.lock().unwrap().push(bytes >> 20);
         let source = UploadSource::File(path);
         client.push_blob(&repository, blob(&content), &source, &progress).await.unwrap();
-        // The first attempt failed at its end.
+        // The first attempt failed after the last chunk.
         assert_eq!(*sent.lock().unwrap(), [16_u64, 32, 40, 16, 32, 40]);
         let key = format!("/v2/x/blobs/sha256:{}", blob(&content).digest);
         assert!(contents.lock().unwrap()[&key] == content);

@@ -1,4 +1,4 @@
-//! Makes keys and signatures that GnuPG 2.2 does not make, with Ed25519 keys of aws-lc.
+//! Creates keys and signatures that GnuPG 2.2 cannot create, with Ed25519 keys from aws-lc.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "only tests use it")]
@@ -9,15 +9,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use wardian_openpgp::PublicKeys;
 
-/// 2024-01-01, when keys are created.
+/// 2024-01-01, the creation time of keys.
 pub const CREATED: u32 = 1_704_067_200;
-/// 2024-02-01, when documents are signed.
+/// 2024-02-01, the signing time of documents.
 pub const SIGNED: u32 = 1_706_745_600;
 
 pub const SIGN_DATA: u8 = 0x02;
 pub const CERTIFY: u8 = 0x01;
 
-/// The name of the file with a key or a signature of GnuPG.
+/// The name of the file with a key or a signature that GnuPG created.
 pub fn data(name: &str) -> Vec<u8> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -54,7 +54,7 @@ pub fn subpacket(tag: u8, content: &[u8]) -> Vec<u8> {
     [&[u8::try_from(content.len() + 1).unwrap(), tag], content].concat()
 }
 
-/// The notation of an Ed25519 key.
+/// The encoding of an Ed25519 key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
     /// The algorithm 22 of RFC 4880bis.
@@ -133,7 +133,7 @@ impl Signer {
         [&self.signed(), &[0xb4][..], &length, name].concat()
     }
 
-    /// Returns the body of the signature by which a subkey confirms that it belongs to a key.
+    /// Returns the body of a back signature (primary key binding signature) by a subkey.
     pub fn confirmation(&self, primary: &Signer) -> Vec<u8> {
         let signed = [primary.signed(), self.signed()].concat();
         self.signature(0x19).created(CREATED).sign_body(&signed)
@@ -144,7 +144,7 @@ pub fn user_id(name: &[u8]) -> Vec<u8> {
     packet(13, name)
 }
 
-/// A signature before it is made.
+/// The properties of a signature that is to be made.
 pub struct Draft<'a> {
     signer: &'a Signer,
     kind: u8,

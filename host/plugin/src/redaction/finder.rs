@@ -1,8 +1,8 @@
-//! Finds many strings in a piece of text.
+//! Searches text for many strings at the same time.
 //!
 //! The strings are sorted. The longest string that begins at a position in the text is either the
 //! greatest string that is less than or equal to the rest of the text, or a prefix of that string.
-//! Therefore, adding a string between two searches costs only its insertion, and the memory is
+//! Therefore, adding a string between two searches costs only one insertion, and the memory is
 //! proportional to the size of the strings.
 
 use std::collections::BTreeSet;

@@ -2,8 +2,8 @@
 //!
 //! A plugin's memory outlives a call, so the plugin can reveal a value in a later call. Therefore
 //! the sensitive values of a call are redacted for the lifetime of the plugin. The values are
-//! stored unchanged until there is output or their number is large; then only their strings are
-//! retained, each once. If the strings exceed the limit of a search, all output is suppressed.
+//! stored unchanged until there is output or their number is large; then, only the distinct strings
+//! in them are retained. If the strings exceed the limit of a search, all output is suppressed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,8 +25,8 @@ struct Earlier {
 }
 
 impl LifetimeSensitiveValues {
-    /// Adds the values of a call that has ended, and those registered by its caller. Values that
-    /// are already present are not added again.
+    /// Adds the values of a call that has ended, and the values that its caller registered. Values
+    /// that are already present are not added again.
     pub fn add_call(&self, call: &SensitiveValues, caller: &SensitiveValues) {
         let mut new = Vec::new();
         for secrets in [caller, call] {

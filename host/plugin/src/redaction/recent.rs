@@ -1,9 +1,9 @@
 //! Redacts the sensitive values of concurrent calls in one process.
 //!
-//! A process has one standard error, and its lines do not identify the call that wrote them.
-//! Therefore, every line is searched for the sensitive values of all active and recent calls. The
-//! values are retained for at most two periods after the call, so the cost depends only on recent
-//! calls, not on all calls of the run.
+//! A process has one standard error stream, and the lines in it do not identify the call that wrote
+//! them. Therefore, every line is searched for the sensitive values of all active and recent calls.
+//! The values are retained for at most two periods after the call, so the cost depends only on
+//! recent calls, not on all calls of the run.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -35,8 +35,8 @@ struct Period {
     began: Option<Instant>,
     /// Values that have not been searched for yet.
     new: Vec<SensitiveValues>,
-    /// Values that have been searched for, by address. Each is stored with the number of sources
-    /// that it had at that time.
+    /// Values that have been searched for, by address. Each set of values is stored with the number
+    /// of sources that it had at that time.
     seen: HashMap<usize, (SensitiveValues, usize)>,
     finder: Finder,
 }
@@ -108,7 +108,7 @@ impl Drop for CallScope {
 }
 
 impl Recent {
-    /// Begins a new period if the current one has ended.
+    /// Begins a new period if the current period has ended.
     fn turn(&mut self, now: Instant) {
         let began = *self.current.began.get_or_insert(now);
         if now.duration_since(began) < PERIOD {
@@ -117,8 +117,8 @@ impl Recent {
         let new = self.running.values().cloned().collect();
         let next = Period { began: Some(now), new, ..Period::default() };
         let last = std::mem::replace(&mut self.current, next);
-        // If no search occurred in a period, each call that began in it has ended in it or is still
-        // active.
+        // If no search occurred in a period, each call that began in that period has ended in it or
+        // is still active.
         self.before = if now.duration_since(began) < 2 * PERIOD { last } else { Period::default() };
     }
 }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_values_are_redacted_for_lifetime_of_process() {
+    fn retained_values_are_redacted_until_the_process_exits() {
         let recent = RecentSensitiveValues::default();
         recent.keep(SensitiveValues::chain([secret("of the configuration")]));
         recent.lock().turn(Instant::now() + 10 * PERIOD);

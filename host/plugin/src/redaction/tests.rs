@@ -100,7 +100,7 @@ fn all_output_is_redacted_if_secrets_exceed_limit() {
 }
 
 #[test]
-fn possible_start_of_secret_is_not_settled() {
+fn text_that_may_start_a_secret_is_held_back() {
     let secrets = secrets(&["0123456789"]);
     let (before, after) = ("x".repeat(200), "y".repeat(40));
     let said = format!("{before}01234");
@@ -112,7 +112,7 @@ fn possible_start_of_secret_is_not_settled() {
 }
 
 #[test]
-fn redacted_end_hides_secret_that_begins_before_it() {
+fn secret_that_begins_before_the_kept_end_is_redacted() {
     let secrets = secrets(&["0123456789"]);
     assert_eq!(secrets.redact_end("before 0123456789 after", 12), "(sensitive value) after");
     assert_eq!(secrets.redact_end("before 0123456789 after", 6), " after");

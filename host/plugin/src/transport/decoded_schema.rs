@@ -35,7 +35,7 @@ impl DecodedSchema {
     /// Returns the type of a resource's objects.
     ///
     /// # Errors
-    /// If the provider has no such resource type.
+    /// Returns an error if the provider has no such resource type.
     pub fn resource(&self, name: &Str) -> Result<&Type, PluginFailure> {
         implied_type(&self.schema.resources, name, "resource type")
     }
@@ -43,7 +43,7 @@ impl DecodedSchema {
     /// Returns the type of a configuration of this kind.
     ///
     /// # Errors
-    /// If the provider does not have this name.
+    /// Returns an error if the provider does not have this name.
     pub fn config(&self, kind: ConfigKind, name: &Str) -> Result<&Type, PluginFailure> {
         match kind {
             ConfigKind::Resource => self.resource(name),
@@ -58,7 +58,7 @@ impl DecodedSchema {
     /// Returns the type of a list block's configuration.
     ///
     /// # Errors
-    /// If the provider cannot list resources of this type.
+    /// Returns an error if the provider cannot list resources of this type.
     pub fn list_resource(&self, name: &Str) -> Result<&Type, PluginFailure> {
         implied_type(&self.schema.list_resources, name, "resource type that can be listed")
     }
@@ -66,7 +66,7 @@ impl DecodedSchema {
     /// Returns the signature of a function.
     ///
     /// # Errors
-    /// If the provider has no such function.
+    /// Returns an error if the provider has no such function.
     pub fn function(&self, name: &Str) -> Result<&Function, PluginFailure> {
         self.schema.functions.get(name).ok_or_else(|| unknown("function", name))
     }
@@ -79,7 +79,7 @@ impl DecodedSchema {
     /// Returns the type of a resource type's identity.
     ///
     /// # Errors
-    /// If the resource type has no identity.
+    /// Returns an error if the resource type has no identity.
     pub fn required_identity(&self, name: &Str) -> Result<&Type, PluginFailure> {
         self.identity(name).ok_or_else(|| {
             PluginFailure::InvalidRequest(format!(

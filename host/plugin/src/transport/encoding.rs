@@ -15,7 +15,7 @@ const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402
 /// Encodes a value of the given type in MessagePack.
 ///
 /// # Errors
-/// If the value does not have that type.
+/// Returns an error if the value does not have that type.
 pub fn encode_value(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, PluginFailure> {
     msgpack::encode(value, ty)
         .map_err(|error| PluginFailure::InvalidRequest(format!("{what} cannot be encoded: {error}")))
@@ -24,7 +24,7 @@ pub fn encode_value(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, Plu
 /// Encodes an optional value.
 ///
 /// # Errors
-/// If the value does not have the type, or if the type is missing.
+/// Returns an error if the value does not have the type, or if the type is missing.
 pub fn encode_optional(
     what: &str,
     value: Option<&Value>,
@@ -40,7 +40,8 @@ pub fn encode_optional(
 /// Encodes a function's arguments according to its signature. Also returns the signature.
 ///
 /// # Errors
-/// If the provider does not have the function, or an argument does not match its parameter.
+/// Returns an error if the provider does not have the function, or an argument does not match its
+/// parameter.
 pub fn encode_function_arguments<'a>(
     schema: &'a DecodedSchema,
     name: &Str,
@@ -63,7 +64,7 @@ pub fn schema_mismatch(what: &str, error: impl fmt::Display) -> PluginFailure {
 /// Decodes the time at which to renew an ephemeral resource.
 ///
 /// # Errors
-/// If the timestamp is outside of the protocol's range.
+/// Returns an error if the timestamp is outside of the protocol's range.
 pub fn decode_timestamp(seconds: i64, nanoseconds: i64) -> Result<SystemTime, PluginFailure> {
     let below_second = u32::try_from(nanoseconds).ok().filter(|nanoseconds| *nanoseconds < 1_000_000_000);
     below_second

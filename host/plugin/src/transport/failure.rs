@@ -76,7 +76,7 @@ impl PluginFailure {
 /// Returns the result, with a failure converted to diagnostics of the call.
 ///
 /// # Errors
-/// If the result is an error.
+/// Returns an error if the result is an error.
 pub fn or_diagnostics<T>(
     call: &PluginCall,
     result: Result<T, impl Into<PluginFailure>>,

@@ -26,7 +26,7 @@ pub(crate) enum GrantedAccess {
         access: BTreeSet<FileOperation>,
         protected: ProtectedClasses,
     },
-    /// The protected files of some classes only; occurs in denials.
+    /// Only the protected files of some classes. Occurs only in denials.
     ProtectedFiles {
         directory: PathBuf,
         access: BTreeSet<FileOperation>,
@@ -279,7 +279,8 @@ impl Pattern for ProgramVariables {
     fn covers(&self, other: &Self) -> bool {
         self.covers(other)
     }
-    /// Always false, since two rules always grant a common access: the program without variables.
+    /// Always false, since two such rules always have a granted access in common: the program
+    /// without variables.
     fn excludes(&self, _other: &Self) -> bool {
         false
     }
@@ -306,7 +307,7 @@ impl Pattern for Arguments {
     }
 }
 
-/// Returns the patterns of both lists without redundant ones; [`None`] if nothing can match all
+/// Returns the patterns of both lists without redundant ones; [`None`] if no string can match all
 /// of them.
 fn intersect_patterns<P: Pattern>(one: &[P], two: &[P]) -> Option<Vec<P>> {
     if one.iter().any(|pattern| two.iter().any(|other| pattern.excludes(other))) {

@@ -1,4 +1,4 @@
-//! Checks whether a set of accesses includes another one.
+//! Checks whether a set of accesses includes another set.
 //!
 //! The check may fail to detect an inclusion, but never reports an inclusion that does not exist.
 
@@ -53,7 +53,7 @@ impl GrantedAccess {
         }
     }
 
-    /// Splits the access into pieces that a rule grants either completely or not at all.
+    /// Splits the access into parts, each of which a rule grants either completely or not at all.
     pub(crate) fn pieces(self) -> Vec<Self> {
         match self {
             Self::Filesystem { directory, access, protected } => access
@@ -168,8 +168,7 @@ impl NetworkDestination {
     }
 }
 
-/// Whether `wide` matches everything that `narrow` matches, for lists whose patterns must all
-/// match.
+/// Whether `wide` matches every string that `narrow` matches, for lists whose patterns must all match.
 fn each_covers<P: Pattern>(wide: &[P], narrow: &[P]) -> bool {
     wide.iter().all(|pattern| narrow.iter().any(|other| pattern.covers(other)))
 }

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rejects_text_that_would_change() {
+    fn rejects_text_that_cannot_be_preserved() {
         let plugin = ProviderAddress::parse("acme/dns").unwrap();
         for text in [
             "plugin \"acme/dns\" {",

@@ -10,7 +10,7 @@ pub const MAX_CONTENT_HEADER_LENGTH: usize = 4096;
 const SEALED_PLAN: &[u8] = b"WARDIAN-SEALED-";
 /// The first bytes of a zip archive, which are also the first bytes of its first entry.
 const ARCHIVE_ENTRY: &[u8] = b"PK\x03\x04";
-/// The length of the header of an archive's entry, and the position of its name's length.
+/// The length of an archive entry's header, and the position of the name length in it.
 const ARCHIVE_HEADER_LENGTH: usize = 30;
 const NAME_LENGTH_AT: usize = 26;
 /// The names of the first entries of saved plans: Wardian's, then Terraform's.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn recognizes_states_of_all_versions() {
+    fn recognizes_states_in_all_format_versions() {
         for state in [
             "{\n  \"version\": 4,\n  \"terraform_version\": \"1.11.4\",\n  \"serial\": 1,\n",
             "{\"version\":3,\"serial\":1,\"lineage\":\"x\",\"modules\":[]}",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_have_no_class() {
+    fn files_without_state_or_plan_content_have_no_class() {
         for other in [
             "",
             "{",

@@ -1,6 +1,6 @@
 //! The folded form of paths: equal for names that a file system could treat as equal.
 //!
-//! Some file systems ignore case, trailing dots and blanks, or characters without a glyph. The file
+//! Some file systems ignore case, trailing dots and blanks, or invisible characters. The file
 //! system that stores a file is not known here, so all of these are always ignored. A name may
 //! therefore be protected unnecessarily, but is never left unprotected.
 

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_classes() {
+    fn file_names_determine_classes() {
         for (name, expected) in [
             ("main.tf", "configuration"),
             ("a_override.tf", "configuration"),

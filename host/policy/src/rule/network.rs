@@ -45,7 +45,7 @@ pub(crate) enum Ports {
     Listed(Box<[RangeInclusive<u16>]>),
 }
 
-/// Host patterns. Names without wildcards, and those whose only wildcard is the first label, are
+/// Host patterns. Names without wildcards, and names whose only wildcard is the first label, are
 /// found in constant time.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSet {
@@ -56,7 +56,7 @@ pub(crate) struct HostSet {
     all: Box<[HostPattern]>,
 }
 
-/// How a rule matched a host.
+/// The way in which a rule matched a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HostMatch {
     /// A name pattern matched, and the name can resolve to any address.

@@ -2,9 +2,9 @@
 //!
 //! Many programs execute, load or trust files named by environment variables: `LD_PRELOAD` runs
 //! code in any program, `GIT_SSH_COMMAND` in git. If a plugin could set these variables, a rule
-//! that grants a program would grant the execution of arbitrary code. Therefore a rule grants no
-//! variable by default, and a wildcard grants none of [`CONTROLLING`]: a rule must name each of
-//! these variables.
+//! that grants a program would grant the execution of arbitrary code. Therefore, a rule grants no
+//! variables by default, and a wildcard grants none of the variables in [`CONTROLLING`]: a rule
+//! must name each of these variables.
 
 use wardian_access::EnvironmentName;
 
@@ -188,12 +188,12 @@ pub(crate) fn is_controlling(name: &str) -> bool {
     })
 }
 
-/// The argument `environment` of `allow process` and `deny process`.
+/// The `environment` argument of `allow process` and `deny process`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProgramVariables {
     patterns: Box<[Glob]>,
-    /// The patterns of a denial, in upper case, since some programs read variables in any case,
-    /// such as npm.
+    /// The patterns of a denial, in upper case, since some programs, such as npm, read variables
+    /// case-insensitively.
     folded: Box<[Glob]>,
     /// Whether wildcards also grant controlling variables, because the rule grants every program
     /// with any arguments, and therefore arbitrary code.
@@ -201,8 +201,8 @@ pub(crate) struct ProgramVariables {
 }
 
 impl ProgramVariables {
-    /// Creates the patterns of a rule that allows. `grants_all_programs` is whether the rule grants
-    /// every program with any arguments.
+    /// Creates the patterns of a rule that allows. `grants_all_programs` specifies whether the rule
+    /// grants every program with any arguments.
     pub(crate) fn granted(patterns: Vec<Glob>, grants_all_programs: bool) -> Self {
         Self { patterns: patterns.into(), folded: Box::default(), has_full_wildcards: grants_all_programs }
     }

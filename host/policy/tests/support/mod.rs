@@ -84,7 +84,7 @@ pub fn request(text: &str) -> AccessRequest {
     }
 }
 
-/// Renders problems as the user sees them.
+/// Renders problems in the form in which they are displayed to the user.
 pub fn shown(problems: &Diagnostics) -> String {
     problems.iter().map(|problem| problem.to_text(80, &NoStyle).into_string()).collect()
 }

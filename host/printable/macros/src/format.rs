@@ -19,7 +19,7 @@ pub(crate) enum Argument {
 /// Splits the source text of a string literal into pieces.
 ///
 /// # Errors
-/// If it is not a format string.
+/// Returns an error if the text is not a format string.
 pub(crate) fn parse(literal: &str) -> Result<Vec<Piece>, &'static str> {
     let start = literal.find('"').ok_or("the format string must be a string literal")?;
     let end = literal.rfind('"').filter(|end| *end > start).ok_or("the string literal is not closed")?;

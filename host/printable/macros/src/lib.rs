@@ -1,8 +1,8 @@
 //! The macros of `wardian-printable`: format strings whose arguments are escaped.
 //!
 //! A format string is split into literals, which are appended unchanged, and arguments, which are
-//! escaped. The macros use only the public methods of the text, so they have no more privileges
-//! than their callers.
+//! escaped. The macros use only the public methods of the text, so the macros can do no more than
+//! their callers.
 
 mod format;
 

@@ -1,4 +1,4 @@
-//! How a program ends: it exits, the host kills it, or it is killed because the host ends.
+//! The ways in which a program ends: it exits, the host kills it, or it is killed because the host ends.
 
 use std::time::{Duration, Instant};
 
@@ -106,7 +106,7 @@ fn runtime_shutdown_kills_all_processes() {
 
 /// Runs in a separate process for `killed_host_leaves_no_process`.
 #[test]
-fn host_to_be_killed() {
+fn helper_host_waits_to_be_killed() {
     if std::env::var_os("WARDIAN_TEST_IS_KILLED").is_none() {
         return;
     }
@@ -124,7 +124,7 @@ fn killed_host_leaves_no_process() {
     use std::io::{BufRead as _, BufReader};
     use std::process::{Command, Stdio};
     let mut us = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "ends::host_to_be_killed", "--nocapture"])
+        .args(["--exact", "ends::helper_host_waits_to_be_killed", "--nocapture"])
         .env("WARDIAN_TEST_IS_KILLED", "1")
         .stdout(Stdio::piped())
         .spawn()
@@ -142,7 +142,7 @@ fn killed_host_leaves_no_process() {
 
 /// Runs in a separate process for `programs_have_default_signal_dispositions`.
 #[tokio::test]
-async fn host_that_ignores_signals() {
+async fn helper_host_ignores_signals() {
     if std::env::var_os("WARDIAN_TEST_IGNORES_SIGNALS").is_none() {
         return;
     }
@@ -172,7 +172,7 @@ fn programs_have_default_signal_dispositions() {
     let output = Command::new("/bin/sh")
         .args(["-c", "trap '' INT QUIT HUP TERM USR1; exec \"$@\"", "sh"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "ends::host_that_ignores_signals", "--nocapture"])
+        .args(["--exact", "ends::helper_host_ignores_signals", "--nocapture"])
         .env("WARDIAN_TEST_IGNORES_SIGNALS", "1")
         .output()
         .unwrap();

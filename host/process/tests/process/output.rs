@@ -8,7 +8,7 @@ use wardian_process::{CommandEvent, Streams};
 use crate::support::{finish, launcher, next_event, run, shell};
 
 #[tokio::test]
-async fn output_arrives_as_lines_or_pieces() {
+async fn output_is_delivered_as_lines_or_chunks() {
     let (launcher, _) = launcher();
     let mut running = launcher
         .start(shell("printf a; sleep 0.2; printf 'b\\nc'; sleep 0.2; head -c 100000 /dev/zero"))

@@ -36,7 +36,7 @@ async fn passes_directory_arguments_and_input() {
 }
 
 #[tokio::test]
-async fn relative_program_is_below_directory() {
+async fn relative_program_is_resolved_against_the_working_directory() {
     let base = tempfile::tempdir().unwrap();
     let base = base.path().canonicalize().unwrap();
     std::fs::create_dir(base.join("bin")).unwrap();

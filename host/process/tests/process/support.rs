@@ -62,7 +62,7 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// Returns the next event of a program.
 ///
 /// # Panics
-/// If there is no event within the limit. The message contains `awaited`.
+/// Panics if there is no event within the limit. The message contains `awaited`.
 pub async fn next_event(running: &mut ChildProcess, awaited: &str) -> Option<CommandEvent> {
     within_limit(running.next_event(), awaited).await
 }

@@ -1,5 +1,5 @@
-//! Interfaces of every component: clocks, randomness, streams, an environment without variables and
-//! arguments, an empty standard input, and standard output and error, which become log lines.
+//! Interfaces for every component: clocks, randomness, streams, an environment without variables
+//! and arguments, an empty standard input, and standard output and error, which become log lines.
 //!
 //! These interfaces give no access outside the instance. If a policy requires deterministic clocks
 //! and randomness, [`super::deterministic`] provides them.

@@ -1,11 +1,11 @@
 //! `wardian:plugin/communicator`: access to the machine to provision.
 //!
 //! The host connects according to the connection block. The guest receives a handle that is valid
-//! for one call and connected to that machine only; it receives neither the password nor the key.
-//! All provisioners of an object share one connection. Before a provisioner uses the connection,
-//! that provisioner's monitor checks each machine on the route ([`authority`]), even if another
-//! provisioner opened the connection; copies are checked file by file. When a run is stopped,
-//! operations over its connections are abandoned.
+//! for one call and connected to that machine only; the guest receives neither the password nor the
+//! key. All provisioners of an object share one connection. Before a provisioner uses the
+//! connection, that provisioner's monitor checks each machine on the route ([`authority`]), even if
+//! another provisioner opened the connection; copies are checked file by file. When a run is
+//! stopped, operations over its connections are abandoned.
 
 mod authority;
 mod connect_attempt;

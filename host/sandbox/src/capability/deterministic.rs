@@ -1,4 +1,4 @@
-//! Clocks and randomness that are the same in every run, if a policy requires it.
+//! Clocks and randomness that return the same values in every run, if a policy requires this.
 //!
 //! - The wall clock is fixed.
 //! - The monotonic clock begins at zero with each call. Each reading advances it by a microsecond,

@@ -1,10 +1,10 @@
 //! `wardian:plugin/file-mode`: creates files and directories with a given mode.
 //!
-//! The interface gives no access beyond [`super::filesystem`]: the directories are the granted
-//! ones, under the same names, and the same code checks and performs the operations. Like
+//! The interface gives no access beyond [`super::filesystem`]: it uses the granted directories
+//! under the same names, and the same code checks and performs the operations. Like
 //! `wasi:filesystem`, the interface is always linked, since a component is loaded, and its schema
-//! is requested, before its grants are known; without a directory every call is denied, and the
-//! error names the missing grant.
+//! is requested, before its grants are known. If no directory is granted, every call is denied, and
+//! the error contains the missing grant.
 //!
 //! The operating system determines the effective mode: the umask applies to new files, but not
 //! when an existing file's mode is set.
@@ -50,8 +50,8 @@ struct RootedPath {
 }
 
 /// Resolves a guest's path, and checks whether the mode may be set there. Directory names are
-/// matched as in a guest's C library: the longest match, or the last of two equal ones. The match
-/// only selects a directory, and the access is checked later.
+/// matched as in a guest's C library: the longest match is used, or the last one of equally long
+/// matches. The match only selects a directory; the access is checked later.
 fn rooted_path(guard: &FileGuard, path: &str, mode: u32) -> Result<RootedPath, ModeError> {
     if mode & !ALL_MODES != 0 {
         return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));

@@ -2,9 +2,9 @@
 //!
 //! Every component that uses Rust's standard library imports `wasi:filesystem`, so the interface is
 //! always linked, and every instance starts with open directories: the granted directories, and `.`
-//! and `/`, at which all other paths begin. A path that begins at a directory that is not granted
-//! is denied and recorded. The error is the same whether or not the file exists. Each operation
-//! below a granted directory is checked by the path after all symbolic links are resolved
+//! and `/`, to which all other paths are relative. A path in a directory that is not granted is
+//! denied and recorded. The error is the same whether or not the file exists. Each operation below
+//! a granted directory is checked against the path in which all symbolic links are resolved
 //! ([`wardian_files`]); a denied file in a granted directory cannot be reached through a symbolic
 //! link, a hard link or another name for a directory.
 //!
@@ -13,7 +13,7 @@
 //! | [`granted`] | the directories, and the names that policies use for files in them |
 //! | [`implicit_preopens`] | paths that do not begin with the name of a directory |
 //! | [`file_guard`] | decisions and records |
-//! | [`operations`] | file operations, and why a decision is still valid when its operation runs |
+//! | [`operations`] | file operations, and the reason why a decision is still valid when its operation runs |
 //! | [`listing`] | listing a directory |
 //! | [`protected_content`] | protected files that a path does not identify |
 //! | [`open_files`] | an instance's open files |
@@ -23,10 +23,10 @@
 //! A directory that must not change is protected twice: the monitor denies each change, and its
 //! handle is read-only.
 //!
-//! A plugin that may read a directory can list all names in it, including those of denied files. A
-//! hard link that another program created to a file in a denied directory is treated as a separate
-//! file; a hard link to a file whose path is in a policy is treated as that file. Only regular
-//! files and directories are opened, not pipes or devices. Files are opened and read on the
+//! A plugin that may read a directory can list all names in it, including the names of denied
+//! files. A hard link that another program created to a file in a denied directory is treated as a
+//! separate file; a hard link to a file whose path is in a policy is treated as that file. Only
+//! regular files and directories are opened, not pipes or devices. Files are opened and read on the
 //! executor's blocking threads, so that the wall-clock limit is enforced even if a network drive in
 //! a granted directory does not respond.
 //!

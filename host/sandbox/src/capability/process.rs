@@ -2,9 +2,9 @@
 //!
 //! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each start
 //! is submitted to the plugin's monitor on behalf of that call's resource, and recorded with its
-//! outcome. A program's environment consists of the host's variables that policy grants and those
-//! that the guest sets, which the rule for the program must grant. Programs that are still running
-//! when the call ends are killed, even if the call failed.
+//! outcome. A program's environment consists of the host's variables that policy grants, and the
+//! variables that the guest sets, which the rule for the program must grant. Programs that are
+//! still running when the call ends are killed, even if the call failed.
 //!
 //! A program starts in the root module's directory. Another working directory requires read access.
 //! Its path without symbolic links is checked, it is opened without following a symbolic link, and
@@ -50,7 +50,7 @@ impl Capability for Process {
     }
 }
 
-/// The programs that a plugin may run, and how they are run.
+/// The programs that a plugin may run, and the settings for running them.
 pub(crate) struct Programs {
     pub(crate) runner: Arc<Launcher>,
     pub(crate) monitor: Monitor,
@@ -185,7 +185,8 @@ impl Spawner {
         }
         let (directory, open_directory) = match &command.working_directory {
             Some(named) => self.working_directory(named).inspect_err(|error| {
-                // The access to the directory is recorded, and so is the start that it prevents.
+                // The denied access to the directory is recorded, and so is the program start that
+                // fails because of it.
                 if let ProcessError::Denied(reason) = error {
                     monitor.reject(&self.call, Used::Process, command.program.clone(), reason);
                 }
@@ -237,7 +238,7 @@ fn is_replaceable(executable: &Path, policy: &PluginPolicy) -> bool {
     })
 }
 
-/// Resolves the symbolic links of the existing part of a path.
+/// Resolves the symbolic links in the existing components of a path.
 fn resolve_links(path: &Path) -> Option<PathBuf> {
     let (existing, real) = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
     let rest = path.strip_prefix(existing).ok()?;

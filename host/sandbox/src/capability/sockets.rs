@@ -9,7 +9,7 @@
 //! | operation | destinations |
 //! |---|---|
 //! | connect, send a datagram | if policy allows the address itself, or a name that resolved to it |
-//! | receive a datagram | from addresses to which the guest was allowed to send a datagram and has sent one |
+//! | receive a datagram | from addresses to which the guest has sent an allowed datagram |
 //! | bind | only to an address and port that the system chooses |
 //! | listen, accept | never |
 //!

@@ -11,13 +11,13 @@ use wasmtime_wasi_io::streams::{
 
 /// Counts the bytes of a file's or a connection's streams.
 pub(super) trait Meter: Send + Sync + 'static {
-    /// Checks an upcoming read; returns how many of the requested bytes may be read.
+    /// Checks a read before it is performed. Returns the number of bytes that may be read.
     fn check_read(&self, size: usize) -> StreamResult<usize>;
 
     /// Counts bytes that were read. If the limit is exceeded, the guest receives none of them.
     fn has_read(&self, bytes: usize) -> StreamResult<()>;
 
-    /// Checks an upcoming write of the given number of bytes.
+    /// Checks, before a write, whether the given number of bytes may be written.
     fn check_write(&self, bytes: usize) -> StreamResult<()>;
 
     /// Counts bytes that were written.

@@ -1,4 +1,4 @@
-//! `wardian:plugin/ui`: the output that a provisioner shows while it works.
+//! `wardian:plugin/ui`: the output that a provisioner shows while it runs.
 //!
 //! Text is forwarded to the caller as it is produced. A guest waits until the caller has consumed
 //! its output. Outside a call with an output sink, the text is discarded.

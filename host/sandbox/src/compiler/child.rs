@@ -1,9 +1,9 @@
 //! The code that runs in the compiler process.
 //!
-//! It reads a component from its input and writes native code to its output. Before it reads a
-//! byte, it drops the privileges that it does not need: it sets its resource limits, and it can no
-//! longer open files or connections. The host keeps the input open; at the end of the input, the
-//! process exits.
+//! It reads a component from its input and writes native code to its output. Before it reads any
+//! input, it drops the privileges that it does not need: it sets resource limits, and prevents
+//! itself from opening files or connections. The host keeps the input open; at the end of the
+//! input, the process exits.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -22,11 +22,11 @@ pub(super) const INVALID: u8 = 3;
 /// Exit code if compilation exceeded its wall-clock limit.
 pub(super) const TOO_SLOW: u8 = 4;
 
-/// The wall-clock limit of compilation, as a multiple of its limit on CPU time, since other
-/// processes may keep the processors busy.
+/// The wall-clock limit of compilation, as a multiple of its CPU time limit, since other processes
+/// may also use the processors.
 const PATIENCE: u32 = 20;
 
-/// Compiles one component from standard input. `arguments` are those after [`COMPILER_ARGUMENT`].
+/// Compiles one component from standard input. `arguments` are the arguments after [`COMPILER_ARGUMENT`].
 pub fn run_compiler(arguments: &[OsString]) -> ExitCode {
     match compile(arguments) {
         Ok(code) => code,
@@ -62,7 +62,7 @@ fn compile(arguments: &[OsString]) -> io::Result<ExitCode> {
     }
 }
 
-/// Reads a component, whose length precedes it.
+/// Reads a component, which is preceded by its length.
 fn read() -> io::Result<Vec<u8>> {
     let mut input = io::stdin().lock();
     let mut length = [0; 8];

@@ -103,7 +103,7 @@ fn end(child: &mut Child, code: usize) -> io::Result<ExitStatus> {
 }
 
 fn explain(status: ExitStatus, message: &str, limits: &CompileLimits) -> CompileError {
-    // The messages of the standard library and the system if memory cannot be allocated.
+    // The standard library and the system print these messages if memory cannot be allocated.
     let lacks_memory = ["memory allocation of", "Cannot allocate memory", "os error 12"]
         .iter()
         .any(|part| message.contains(part));

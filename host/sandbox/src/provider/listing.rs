@@ -1,7 +1,7 @@
 //! Streaming calls: listing objects, and actions.
 //!
 //! The response is a WIT resource of the component, from which the results are fetched one by one.
-//! So the instance stays in use until the last result.
+//! Therefore, the instance remains in use until the last result.
 
 use wardian_plugin::transport::{
     DecodedSchema, PluginFailure, StreamingCalls, WireResult, decode_field, encode_value, or_diagnostics,

@@ -35,7 +35,7 @@ async fn clocks_are_fixed_and_waits_return() {
 }
 
 #[tokio::test]
-async fn each_instance_has_the_configuration() {
+async fn each_instance_is_configured() {
     let provider = deterministic();
     assert_eq!(configure(&*provider, "red").await, []);
     for _ in 0..2 {

@@ -18,8 +18,8 @@ struct Place {
 }
 
 impl Place {
-    /// Creates `granted` next to a file `secret` and a directory `around`, which are not
-    /// granted.
+    /// Creates the directory `granted` next to a file `secret` and a directory `around`, which are
+    /// not granted.
     fn new() -> Self {
         let place = Self { root: tempfile::tempdir().unwrap() };
         fs::create_dir(place.granted()).unwrap();
@@ -69,7 +69,7 @@ fn least_masked() -> u32 {
 }
 
 #[tokio::test]
-async fn new_files_have_their_mode_less_the_umask() {
+async fn umask_applies_to_the_mode_of_new_files() {
     let place = Place::new();
     let provider = place.provider("read write");
     let absolute = place.granted().join("absolute");
@@ -116,7 +116,7 @@ async fn existing_files_keep_mode_until_set() {
 }
 
 #[tokio::test]
-async fn directory_behind_dangling_link_is_not_created() {
+async fn target_of_dangling_link_is_not_created() {
     let place = Place::new();
     symlink("nowhere/else", place.granted().join("link")).unwrap();
     let provider = place.provider("read write");
@@ -136,7 +136,7 @@ async fn link_within_the_directory_is_followed() {
 }
 
 #[tokio::test]
-async fn no_path_leads_out_of_a_directory() {
+async fn no_path_escapes_its_directory() {
     let place = Place::new();
     let link = |target: &Path, name: &str| symlink(target, place.granted().join(name)).unwrap();
     link(Path::new("../secret"), "link");
@@ -181,7 +181,7 @@ async fn read_only_directory_does_not_change() {
     for verb in VERBS {
         for name in ["file", "new", absolute.to_str().unwrap()] {
             let answer = probe(&*provider, &format!("{verb}:777|{name}")).await;
-            let because = answer.starts_with("denied: ") && answer.contains("is denied writing to");
+            let because = answer.starts_with("denied: ") && answer.contains("is denied access (writing to");
             assert!(because, "{verb} {name}: {answer}");
         }
     }

@@ -1,5 +1,5 @@
 //! Files that a policy denies within a granted directory cannot be reached by any name, link or
-//! move. Also tests the records of accesses.
+//! move. Also tests the audit records.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -219,7 +219,7 @@ async fn denied_files_are_not_moved_with_their_directory() {
 }
 
 #[tokio::test]
-async fn link_that_leads_out_is_not_created() {
+async fn link_to_a_target_outside_is_not_created() {
     let project = Project::new();
     let provider = project.provider();
     assert_refused(
@@ -240,7 +240,7 @@ async fn link_that_leads_out_is_not_created() {
 }
 
 #[tokio::test]
-async fn hard_link_to_named_file_is_that_file() {
+async fn hard_link_to_named_file_is_treated_as_that_file() {
     let project = Project::new();
     fs::hard_link(project.path(".terraform.lock.hcl"), project.path("open/lock")).unwrap();
     fs::write(project.path("state"), "state").unwrap();

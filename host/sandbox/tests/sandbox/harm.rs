@@ -1,5 +1,6 @@
-//! Attacks on the host, or on the guest itself. Each attack makes the call fail, destroys the
-//! instance, is reported with the plugin, call and resource, and does not affect the next call.
+//! Attacks on the host, or on the guest itself. Each attack causes the call to fail and the
+//! instance to be destroyed, is reported with the plugin, call and resource, and does not affect
+//! the next call.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! Attacks by hostile components, in one table, with the number of contained attacks.
 //!
 //! Each attack is made by a component with the minimal grants that make it possible. An attack is
-//! contained if it does not reach its goal, the audit log has a record of every denial, and a
-//! well-behaved call succeeds afterwards. The other test modules check the details of each attack:
+//! contained if it does not achieve its goal, the audit log has a record of every denial, and a
+//! legitimate call succeeds afterwards. The other test modules check the details of each attack:
 //! its cause and its message.
 //!
 //! | module | attacks |
@@ -11,7 +11,7 @@
 //! | [`network`] | addresses under all their names, other hosts, ports and methods, listening |
 //! | [`harms`] | denial of service: loops, memory, handles, responses, output |
 //! | [`memory`] | data retained after a call, or shared with another configuration |
-//! | [`programs`] | programs and arguments other than the granted ones |
+//! | [`programs`] | programs and arguments that are not granted |
 //! | [`code`] | files that are not plugins, and compiled code that was tampered with |
 
 mod code;

@@ -57,7 +57,7 @@ async fn secure_host_must_match_its_certificate() {
 }
 
 #[tokio::test]
-async fn large_body_is_sent_in_pieces() {
+async fn large_body_is_sent_in_chunks() {
     let (port, _) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let upload = format!("upload:20000000|http://api.example:{port}/count");
@@ -109,7 +109,7 @@ async fn name_that_resolves_differently_is_checked_again() {
 }
 
 #[tokio::test]
-async fn other_port_method_or_scheme_is_denied() {
+async fn ungranted_port_method_or_scheme_is_denied() {
     let (port, heard) = http_server().await;
     let (other, others) = http_server().await;
     let rules = allow("\"api.example\"", port).replace("ports", "methods = [\"GET\"]\nports");
@@ -141,7 +141,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn deceptive_requests_are_rejected() {
+async fn invalid_and_forbidden_requests_are_rejected() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let url = format!("http://api.example:{port}/");

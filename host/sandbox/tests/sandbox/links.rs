@@ -1,5 +1,5 @@
 //! Symbolic links that a plugin leaves for a later run, another plugin or a program outside of the
-//! sandbox: links that lead to another file after a move, and links that replace granted paths.
+//! sandbox: links that refer to another file after a move, and links that replace granted paths.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -44,7 +44,7 @@ async fn assert_refused(provider: &dyn Provider, attempts: &[&str]) {
 }
 
 #[tokio::test]
-async fn links_lead_only_below_their_directory() {
+async fn links_must_point_below_their_directory() {
     let project = Project::new();
     let provider = project.provider(&allow("read write", &["out"]));
     assert_refused(
@@ -64,7 +64,7 @@ async fn links_lead_only_below_their_directory() {
     assert_eq!(probe(&*provider, "rename:out/link|out/cache/link").await, "renamed");
 }
 
-/// If a symbolic link that another program created is moved to another directory, it leads to a
+/// If a symbolic link that another program created is moved to another directory, it refers to a
 /// different file.
 #[tokio::test]
 async fn links_cannot_be_moved_if_their_targets_change() {
@@ -150,7 +150,7 @@ async fn granted_path_has_no_link_in_writable_directory() {
         let other = "}\nplugin \"acme/other\" {\n".to_owned() + &allow("write", &["out"]);
         let provider = project.provider(&(allow("read write", &["out/cache"]) + &other));
         assert_refused(&*provider, &["read:out/cache/key", "list:out/cache", "write:out/cache/new"]).await;
-        // A symbolic link that no plugin could have created belongs to the operator.
+        // A symbolic link that no plugin could have created was created by the operator.
         let provider = project.provider(&allow("read", &["out/cache"]));
         assert!(!probe(&*provider, "list:out/cache").await.starts_with("refused"), "{target}");
     }
@@ -174,7 +174,7 @@ async fn missing_directory_is_not_created_through_link() {
     assert!(!project.path("elsewhere/c").exists());
 }
 
-/// A granted path leads to the same directory during the whole run.
+/// A granted path resolves to the same directory during the whole run.
 #[tokio::test]
 async fn missing_directory_is_not_redirected_later() {
     let project = Project::new();
@@ -186,7 +186,7 @@ async fn missing_directory_is_not_redirected_later() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn no_file_of_a_process_is_reached() {
+async fn procfs_process_files_are_not_accessible() {
     let project = Project::new();
     symlink("/proc/self", project.path("alias")).unwrap();
     let provider = project.provider(&allow("read write", &["/"]));

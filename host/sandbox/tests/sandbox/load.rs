@@ -20,11 +20,11 @@ fn uncached() -> Sandbox {
 }
 
 #[test]
-fn other_file_formats_are_recognized() {
+fn error_names_the_format_of_a_file_that_is_not_a_component() {
     let mut module = MODULE_HEADER.to_vec();
     assert!(load_error(&module).contains("core WebAssembly module"));
     module[4] = 9;
-    assert!(load_error(&module).contains("another version"));
+    assert!(load_error(&module).contains("different version"));
     for (bytes, part) in [
         (&b""[..], "empty"),
         (b"\x7fELF\x02\x01", "native program"),

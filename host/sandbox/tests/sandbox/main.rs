@@ -1,4 +1,4 @@
-//! Tests the sandbox with real components, most of them hostile.
+//! Tests the sandbox with real components, most of which are hostile.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod answers;

@@ -1,4 +1,4 @@
-//! Instances: which calls share an instance, and the initial state of an instance.
+//! Instances: the calls that share an instance, and the initial state of an instance.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Programs that a plugin runs: their environment, working directory and executable file. The
-//! attacker is the real local-exec provisioner, without its default grants.
+//! attacks use the real local-exec provisioner, without its default grants.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -216,7 +216,7 @@ async fn working_directory_requires_read_access() {
     ] {
         let before = place.log().len();
         let refused = pwd(Some(directory)).await.unwrap_err();
-        assert!(refused.contains("is denied reading"), "{directory}: {refused}");
+        assert!(refused.contains("is denied access (reading"), "{directory}: {refused}");
         let log = place.log();
         let capabilities: Vec<Capability> = log.iter().skip(before).map(|record| record.capability).collect();
         assert_eq!(capabilities, [Capability::Filesystem, Capability::Process], "{directory}");

@@ -1,4 +1,4 @@
-//! A component's access: none by default, otherwise only the granted access.
+//! A component's access: no access by default, otherwise only the granted access.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::guest::{
 };
 
 #[tokio::test]
-async fn default_grants_deny_files_and_environment() {
+async fn files_and_environment_are_denied_by_default() {
     let provider = provider(short());
     assert_eq!(probe(&*provider, "environment").await, "[] Args { inner: [] }");
     for attempt in ["read:/etc/passwd", "read:Cargo.toml", "list:/", "list:.", "write:/tmp/x", "write:x"] {
@@ -182,7 +182,7 @@ async fn grant_of_root_includes_working_directory() {
 }
 
 #[tokio::test]
-async fn no_path_leads_out_of_a_directory() {
+async fn no_path_escapes_its_directory() {
     let place = Place::new();
     std::os::unix::fs::symlink("../secret", place.granted().join("link")).unwrap();
     std::os::unix::fs::symlink(place.root(), place.granted().join("up")).unwrap();

@@ -1,4 +1,4 @@
-//! Schemas with every kind of error that a component can return.
+//! Schemas with each kind of error that can occur in a component's response.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ async fn indices_must_refer_forward_to_an_entry() {
 }
 
 #[tokio::test]
-async fn excessive_expansion_of_schema_is_rejected() {
+async fn excessive_schema_expansion_is_rejected() {
     for (variant, part) in [
         ("block-bomb", "the schemas exceed"),
         ("object-bomb", "the schemas exceed"),

@@ -119,7 +119,7 @@ async fn metadata_address_is_denied_under_all_names() {
     }
 }
 
-/// Returns the recorded bytes of each access that was performed: sent, then received.
+/// Returns the recorded byte counts of each access that was performed: sent, then received.
 fn bytes(reaching: &Reaching) -> Vec<(Option<u64>, Option<u64>)> {
     let used = |record: &Record| {
         let is_used = record.decision == Outcome::Allowed;
@@ -178,7 +178,7 @@ async fn failed_connection_is_an_access_without_bytes() {
 }
 
 #[tokio::test]
-async fn connection_of_failed_call_is_recorded() {
+async fn connection_made_by_failed_call_is_recorded() {
     let (port, _) = echo_server().await;
     let reaching = Reaching::new(&format!(
         "limits {{\n concurrent_requests = 1\n}}\n{}",

@@ -1,5 +1,5 @@
-//! An instance of Sigstore for tests: a certificate authority, a certificate log and a
-//! transparency log, whose keys exist only during the test.
+//! A Sigstore instance for tests: a certificate authority, a certificate log and a transparency
+//! log, whose keys exist only during the test.
 
 #![allow(clippy::unwrap_used, reason = "only tests use it")]
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use wardian_digest::Sha256Digest;
 use wardian_signature::TrustRoot;
 
-/// 2024-05-01, when certificates start to be valid, for ten minutes.
+/// 2024-05-01, the time from which certificates are valid for ten minutes.
 pub const SIGNED_AT: u64 = 1_714_521_600;
 
 pub const GITHUB: &str = "https://token.actions.githubusercontent.com";
@@ -99,15 +99,15 @@ impl Claims {
     }
 }
 
-/// What is signed.
+/// The signed content.
 #[derive(Clone, Copy)]
 pub enum Content<'a> {
     Artifact(&'a [u8]),
-    /// An in-toto statement about an artifact, of a type.
+    /// An in-toto statement of the given type about an artifact.
     Statement(&'a [u8], &'a str),
 }
 
-/// An instance of Sigstore.
+/// A Sigstore instance.
 pub struct Sigstore {
     authority: Issuer<'static, KeyPair>,
     authority_certificate: Vec<u8>,
@@ -166,8 +166,8 @@ impl Sigstore {
         TrustRoot::from_json(self.trust_root_json().to_string().as_bytes()).unwrap()
     }
 
-    /// Issues a certificate, whose timestamp of the certificate log covers the certificate without
-    /// this timestamp.
+    /// Issues a certificate with a timestamp from the certificate log. The timestamp covers the
+    /// certificate without the timestamp.
     fn issue(&self, claims: &Claims, subject_key: &KeyPair) -> Vec<u8> {
         let mut params = CertificateParams::default();
         params.distinguished_name = DistinguishedName::new();
@@ -200,7 +200,7 @@ impl Sigstore {
         params.signed_by(subject_key, &self.authority).unwrap().der().to_vec()
     }
 
-    /// Returns the list of timestamps of RFC 6962 for a certificate.
+    /// Returns the list of signed certificate timestamps (RFC 6962) for a certificate.
     fn certificate_timestamp(&self, certificate: &[u8]) -> Vec<u8> {
         let issuer = sha256(&[&self.authority.key().subject_public_key_info()]);
         let length = u32::try_from(certificate.len()).unwrap().to_be_bytes();
@@ -295,7 +295,7 @@ impl Sigstore {
         bundle
     }
 
-    /// Adds an entry to a log of two entries, and returns it with its proofs.
+    /// Adds an entry to a log, which then has two entries. Returns the entry with its proofs.
     fn log(&self, kind: &str, body: &str, time: u64) -> Value {
         let log_id = log_id(&self.log);
         let leaf = sha256(&[&[0], body.as_bytes()]);

@@ -28,7 +28,8 @@ impl StateFile {
     }
 }
 
-/// Replaces a file durably and atomically. No other program may have the file open.
+/// Replaces a file durably and atomically. The caller must ensure that no other program has the
+/// file open.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
     AtomicWrite::new()
         .write(path, &[bytes])

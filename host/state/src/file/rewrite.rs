@@ -12,7 +12,7 @@ use crate::error::{StateError, StateProblem};
 const INCOMPLETE_MARK: &[u8] = b"~";
 
 impl StateFile {
-    /// Replaces the content of the file with text that consists of these parts.
+    /// Replaces the content of the file with the concatenated parts.
     pub(super) fn rewrite(&self, parts: &[String]) -> Result<(), StateError> {
         let done = match &self.lock {
             Some(lock) => lock.file().and_then(|file| rewrite(file, parts)),

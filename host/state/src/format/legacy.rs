@@ -2,7 +2,7 @@
 //!
 //! | version | Terraform | difference from the next version |
 //! |---|---|---|
-//! | 1 | 0.1 to 0.6 | outputs are strings; tainted objects are in a list next to the current one |
+//! | 1 | 0.1 to 0.6 | outputs are strings; tainted objects are in a list next to the current object |
 //! | 2 | 0.7 | the length of a map in flat attributes is `m.#`, like the length of a list |
 //! | 3 | 0.7 to 0.11 | flat attributes, strings as addresses, the type of an output is not stored |
 //!
@@ -80,7 +80,8 @@ struct StoredObject<'a> {
 ///
 /// # Errors
 ///
-/// If the file is damaged or a value in it is invalid. The error contains the location.
+/// Returns an error if the file is damaged or a value in it is invalid. The error contains the
+/// location.
 pub(super) fn decode(text: &str, version: LegacyVersion) -> Result<State, StateProblem> {
     let stored: StoredState<'_> = serde_json::from_str(text).map_err(StateProblem::NotJson)?;
     let terraform_version = stored.terraform_version.unwrap_or_default();

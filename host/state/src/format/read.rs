@@ -64,7 +64,8 @@ struct StoredCheckObject {
 ///
 /// # Errors
 ///
-/// If the bytes are not a state file of version 1 to 4. The error contains the location.
+/// Returns an error if the bytes are not a state file of version 1 to 4. The error contains the
+/// location.
 pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     let text = std::str::from_utf8(bytes).map_err(|error| StateProblem::NotUtf8(error.valid_up_to()))?;
     if text.is_empty() {

@@ -16,7 +16,7 @@ use crate::model::{Instance, State};
 /// The minimum number of instances of a resource that are encoded on several threads.
 const MIN_PARALLEL_INSTANCES: usize = 2048;
 
-/// The number of instances that a thread encodes at once.
+/// The number of instances that a thread encodes as one unit of work.
 const INSTANCES_PER_PART: usize = 256;
 
 /// The depth of the instances of a resource in the document.
@@ -30,7 +30,7 @@ pub(crate) struct CompactState {
     large_arrays: Vec<LargeArray>,
 }
 
-/// The instances of a resource with many of them.
+/// The instances of a resource that has many instances.
 #[derive(Debug)]
 struct LargeArray {
     /// The position in the document.
@@ -40,7 +40,7 @@ struct LargeArray {
 }
 
 impl CompactState {
-    /// Whether it is worthwhile to process the parts on several threads.
+    /// Whether processing the parts on several threads is faster.
     pub(crate) fn is_large(&self) -> bool {
         !self.large_arrays.is_empty()
     }
@@ -82,7 +82,7 @@ impl CompactState {
 ///
 /// # Errors
 ///
-/// If the value of an output cannot be stored.
+/// Returns an error if the value of an output cannot be stored.
 pub fn encode(state: &State) -> Result<String, StateProblem> {
     Ok(encode_compact(state)?.indented().concat())
 }
@@ -110,7 +110,8 @@ pub(crate) fn encode_compact(state: &State) -> Result<CompactState, StateProblem
 }
 
 fn encode_resources(json: &mut String, state: &State, large: &mut Vec<LargeArray>) {
-    // In the file, modules are sorted by their text; in memory, they are sorted by depth first.
+    // In the file, modules are sorted as strings; in memory, they are sorted by depth, then by
+    // name.
     let mut modules: Vec<(String, Vec<_>)> = Vec::new();
     let mut last = None;
     for (address, resource) in

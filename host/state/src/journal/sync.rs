@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_flush_is_returned_once() {
+    fn flush_error_is_returned_once() {
         let syncing = Syncing::with(|| Err(io::Error::other("the disk is full"))).unwrap();
         syncing.request();
         let deadline = Instant::now() + LIMIT;

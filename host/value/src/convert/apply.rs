@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, Failure<ConversionProblem>>;
 /// already has the type is shared. Absent optional attributes become null.
 ///
 /// # Errors
-/// The types have no conversion, or this value cannot be converted.
+/// Returns an error if there is no conversion between the types, or if this value cannot be converted.
 pub fn convert(value: &Value, ty: &Type) -> std::result::Result<Value, ConversionError> {
     if value.ty() == ty || matches!(ty, Type::Dynamic) {
         return Ok(value.clone());
@@ -250,7 +250,7 @@ fn parse_bool(text: &str) -> Result<Value> {
     }
 }
 
-/// Returns an unknown value of the new type, with those parts of the refinement that still apply.
+/// Returns an unknown value of the new type, with the parts of the refinement that still apply.
 fn unknown(value: &Value, ty: Type) -> Value {
     let mut refinement = Refinement { not_null: value.is_definitely_not_null(), ..Refinement::default() };
     match (value.ty(), &ty) {

@@ -107,8 +107,8 @@ fn explain_element(collection: &'static str, from: &Type, to: &Type) -> Failure<
     ConversionProblem::ElementType(collection, Box::new(problem)).into()
 }
 
-/// Returns the reason for objects. Missing attributes are reported first, because they are the most
-/// common mistake.
+/// Returns the reason why a conversion between objects is not possible. Missing attributes are
+/// reported first, because they are the most common mistake.
 fn explain_object(from: &ObjectType, object: &ObjectType, to: &Type) -> Failure<ConversionProblem> {
     let missing: Vec<_> = object
         .iter()

@@ -20,7 +20,7 @@ use crate::{Path, Str, Type, Value};
 /// | objects with the same attributes; tuples of the same length | an object; a tuple; with unified attribute or element types |
 /// | other objects; other tuples | a map; a list; with the unified type of all attributes or elements |
 /// | objects and tuples | none |
-/// | others | the most general of them to which all others can be converted |
+/// | others | the most general type to which all others can be converted |
 ///
 /// If [`Type::Dynamic`] occurs together with structures and collections, the result is dynamic, and
 /// the caller must treat the type of the result as unknown.
@@ -32,7 +32,7 @@ pub fn unify(types: &[Type]) -> Option<Type> {
 /// because one of the types is unknown, all results are unknown.
 ///
 /// # Errors
-/// If the values have no common type, or a value cannot be converted to it.
+/// Returns an error if the values have no common type, or a value cannot be converted to it.
 pub fn unify_values(values: &[Value]) -> Result<(Type, Vec<Value>), ConversionError> {
     let incompatible = ConversionError { path: Path::root(), problem: ConversionProblem::Incompatible };
     let types: Vec<&Type> = values.iter().map(Value::ty).collect();

@@ -1,10 +1,10 @@
 //! The grapheme break property of Unicode 15.0, except for Hangul syllables, which are computed.
-//! Characters that are not listed have the value Other. Spacing marks count as extending
+//! Characters that are not listed have the value Other. Spacing marks are treated as extending
 //! characters.
 
 use super::Class::{self, Control, Extend, Joiner, Pictographic, Prepend, RegionalIndicator};
 
-/// The ranges of characters, both ends included, in ascending order.
+/// The ranges of characters, in ascending order. Both ends are included.
 pub(super) const RANGES: &[(u32, u32, Class)] = &[
     (0x0, 0x1F, Control),
     (0x7F, 0x9F, Control),

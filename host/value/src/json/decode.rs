@@ -13,8 +13,8 @@ type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 /// bool). Absent attributes become null. Optional attributes of `ty` are treated as required.
 ///
 /// # Errors
-/// If the text is not JSON, does not match the type, has more than [`crate::MAX_DEPTH`] levels, or
-/// contains more than [`crate::MAX_VALUES`] values.
+/// Returns an error if the text is not JSON, does not match the type, has more than
+/// [`crate::MAX_DEPTH`] levels, or contains more than [`crate::MAX_VALUES`] values.
 pub fn decode(text: impl AsRef<[u8]>, ty: &Type) -> std::result::Result<Value, DecodeError> {
     let mut reader = Reader::new(text.as_ref())?;
     let value = Decoder { reader: &mut reader }.value(&ty.without_optional(), !ty.has_dynamic())?;

@@ -11,8 +11,8 @@ type Result<T> = std::result::Result<T, Failure<EncodeProblem>>;
 /// types.
 ///
 /// # Errors
-/// If the value or a nested value is marked, unknown or infinite, or if the type of the value is
-/// not `ty`.
+/// Returns an error if the value or a nested value is marked, unknown or infinite, or if the type
+/// of the value is not `ty`.
 pub fn encode(value: &Value, ty: &Type) -> std::result::Result<String, EncodeError> {
     let mut out = String::new();
     encode_into(&mut out, value, ty, Escapes::Html)?;
@@ -22,7 +22,7 @@ pub fn encode(value: &Value, ty: &Type) -> std::result::Result<String, EncodeErr
 /// Appends the result of [`encode`] to a string, with the given escapes.
 ///
 /// # Errors
-/// The same errors as those of [`encode`]. After an error, the string may end with a partial value.
+/// Returns the same errors as [`encode`]. After an error, the string may end with a partial value.
 pub fn encode_into(
     out: &mut String,
     value: &Value,

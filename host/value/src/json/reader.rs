@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
             Some(b'[') => Ok(Kind::Array),
             Some(b'{') => Ok(Kind::Object),
             Some(_) => self.syntax("unexpected character"),
-            None => self.syntax("unexpected end of the text"),
+            None => self.syntax("unexpected end of input"),
         }
     }
 
@@ -234,8 +234,8 @@ impl<'a> Reader<'a> {
         if self.depth > MAX_DEPTH { Err(DecodeProblem::TooDeep.into()) } else { Ok(()) }
     }
 
-    /// Advances to the next element of the array or object that was entered. At the end, leaves it
-    /// and returns `false`. All calls for one array or object share `first`.
+    /// Advances to the next element of the array or object that was entered. At the end, leaves the
+    /// array or object, and returns `false`. All calls for one array or object share `first`.
     pub(crate) fn next(&mut self, close: u8, first: &mut bool) -> Result<bool> {
         self.skip_space();
         let was_first = std::mem::replace(first, false);
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
             }
             Some(_) if was_first => Ok(true),
             Some(_) => self.syntax("a comma or the closing bracket is expected"),
-            None => self.syntax("unexpected end of the text"),
+            None => self.syntax("unexpected end of input"),
         }
     }
 

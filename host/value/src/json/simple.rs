@@ -12,7 +12,7 @@ use crate::{Number, PathStep, Str, Type, Value};
 /// array was a list, a set or a tuple.
 ///
 /// # Errors
-/// If the value or a nested value is marked, unknown or infinite.
+/// Returns an error if the value or a nested value is marked, unknown or infinite.
 pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
     let mut out = String::new();
     if value.is_null() {
@@ -27,9 +27,9 @@ pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
 /// type, and numbers keep all digits.
 ///
 /// # Errors
-/// If the text is not JSON, has more than [`crate::MAX_DEPTH`] levels, has more than
-/// [`crate::MAX_VALUES`] values, or repeats a key with values of different types. (If the types are
-/// equal, the last value is used.)
+/// Returns an error if the text is not JSON, has more than [`crate::MAX_DEPTH`] levels, has more
+/// than [`crate::MAX_VALUES`] values, or repeats a key with values of different types. (If the
+/// types are equal, the last value is used.)
 pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(text.as_ref())?;
     let value = read(&mut reader)?;
@@ -40,7 +40,7 @@ pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
 /// Returns the type of the value that [`decode_simple`] returns.
 ///
 /// # Errors
-/// The same errors as those of [`decode_simple`].
+/// Returns the same errors as [`decode_simple`].
 pub fn implied_type(text: impl AsRef<[u8]>) -> Result<Type, DecodeError> {
     Ok(decode_simple(text)?.ty().clone())
 }

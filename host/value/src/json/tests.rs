@@ -41,7 +41,7 @@ fn encodes_as_terraform() {
 }
 
 #[test]
-fn decodes_scalars_in_other_forms() {
+fn decodes_alternative_scalar_forms() {
     let same = |text: &str, ty: Type, value: Value| assert_eq!(decode(text, &ty).unwrap(), value);
     same("1.50", Type::String, "1.50".into());
     same("true", Type::String, "true".into());

@@ -12,7 +12,7 @@ pub enum Escapes {
     Plain,
 }
 
-/// The length of a string, in bytes, from which its encoded length is computed first.
+/// The minimum length of a string, in bytes, whose encoded length is computed before it is encoded.
 const LARGE_STRING: usize = 64 * 1024;
 
 /// Writes a string with its quotes.

@@ -21,8 +21,9 @@ const SPARE_ELEMENTS: usize = 1024;
 /// created. Optional attributes of `ty` are treated as required.
 ///
 /// # Errors
-/// The bytes are not MessagePack, do not match the type, continue after the value, have more than
-/// [`crate::MAX_DEPTH`] levels, or contain more than [`crate::MAX_VALUES`] values.
+/// Returns an error if the bytes are not MessagePack, do not match the type, continue after the
+/// value, have more than [`crate::MAX_DEPTH`] levels, or contain more than [`crate::MAX_VALUES`]
+/// values.
 pub fn decode(bytes: &[u8], ty: &Type) -> std::result::Result<Value, DecodeError> {
     let mut decoder = Decoder {
         start: bytes.len(),
@@ -72,7 +73,7 @@ impl<'a> Decoder<'a> {
     fn peek(&self) -> Result<Marker> {
         match self.rest.first() {
             Some(byte) => Ok(Marker::from_u8(*byte)),
-            None => Err(self.syntax("unexpected end of the bytes")),
+            None => Err(self.syntax("unexpected end of input")),
         }
     }
 
@@ -88,7 +89,7 @@ impl<'a> Decoder<'a> {
                 self.rest = rest;
                 Ok(taken)
             }
-            None => Err(self.syntax("unexpected end of the bytes")),
+            None => Err(self.syntax("unexpected end of input")),
         }
     }
 
@@ -98,7 +99,7 @@ impl<'a> Decoder<'a> {
                 self.rest = rest;
                 Ok(*taken)
             }
-            None => Err(self.syntax("unexpected end of the bytes")),
+            None => Err(self.syntax("unexpected end of input")),
         }
     }
 

@@ -11,7 +11,7 @@ type Result<T> = std::result::Result<T, Failure<EncodeProblem>>;
 /// Encodes a value with the type `ty`, which must be the type of the value.
 ///
 /// # Errors
-/// If the value or a nested value is marked, or if the type of the value is not `ty`.
+/// Returns an error if the value or a nested value is marked, or if the type of the value is not `ty`.
 pub fn encode(value: &Value, ty: &Type) -> std::result::Result<Vec<u8>, EncodeError> {
     let mut out = ByteBuf::new();
     write(&mut out, value, ty)?;
@@ -21,7 +21,7 @@ pub fn encode(value: &Value, ty: &Type) -> std::result::Result<Vec<u8>, EncodeEr
 /// Appends the result of [`encode`] to a buffer.
 ///
 /// # Errors
-/// The same errors as those of [`encode`]. After an error, the buffer may end with a partial value.
+/// Returns the same errors as [`encode`]. After an error, the buffer may end with a partial value.
 pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::Result<(), EncodeError> {
     let mut buffer = ByteBuf::from_vec(std::mem::take(out));
     let result = write(&mut buffer, value, ty);
@@ -29,8 +29,8 @@ pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::
     Ok(result?)
 }
 
-/// Converts a length. Lengths of more than 32 bits cannot be encoded, but the memory would be
-/// exhausted first.
+/// Converts a length. Lengths of more than 32 bits cannot be encoded; they do not occur, because
+/// memory would be exhausted first.
 fn length(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -20,7 +20,7 @@ const MAX_LENGTH: u8 = 6;
 
 /// Maximum length of a payload. Terraform also rejects longer payloads.
 const MAX_PAYLOAD: usize = 1024;
-/// Maximum prefix length. Longer prefixes are shortened. This is allowed because refinements are
+/// Maximum prefix length. Longer prefixes are truncated, which is allowed because refinements are
 /// optional.
 const MAX_PREFIX: usize = 256;
 

@@ -19,7 +19,7 @@ fn not_null() -> Refinement {
     Refinement::not_null()
 }
 
-/// The expected bytes are those of Terraform's encoder.
+/// The expected bytes are the output of Terraform's encoder.
 #[test]
 fn encodes_as_terraform() {
     let string = Type::String;
@@ -71,7 +71,7 @@ fn numbers_use_smallest_exact_encoding() {
 }
 
 #[test]
-fn decodes_output_of_other_encoders() {
+fn decodes_output_from_other_encoders() {
     let same = |bytes: &str, ty: Type, value: Value| {
         assert_eq!(decode(&hex(bytes), &ty).unwrap(), value);
     };

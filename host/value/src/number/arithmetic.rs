@@ -10,7 +10,8 @@ impl Number {
     /// Returns the sum, with the larger of the two precisions.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for infinities of opposite sign, [`NumberError::OutOfRange`].
+    /// Returns [`NumberError::Undefined`] for infinities of opposite sign, or
+    /// [`NumberError::OutOfRange`].
     pub fn add(&self, other: &Self) -> Result<Self, NumberError> {
         self.add_at(other, self.precision().max(other.precision()))
     }
@@ -60,7 +61,7 @@ impl Number {
     /// Returns the difference, with the larger of the two precisions.
     ///
     /// # Errors
-    /// The same errors as those of [`Number::add`].
+    /// Returns the same errors as [`Number::add`].
     pub fn sub(&self, other: &Self) -> Result<Self, NumberError> {
         self.add(&other.neg())
     }
@@ -68,7 +69,7 @@ impl Number {
     /// Returns the product. It is exact up to 512 bits.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for zero times infinity, [`NumberError::OutOfRange`].
+    /// Returns [`NumberError::Undefined`] for zero times infinity, or [`NumberError::OutOfRange`].
     pub fn mul(&self, other: &Self) -> Result<Self, NumberError> {
         let precision = self.precision().max(other.precision());
         let negative = self.is_sign_negative() != other.is_sign_negative();
@@ -98,8 +99,8 @@ impl Number {
     /// zero is infinity.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for zero divided by zero and infinity divided by infinity,
-    /// [`NumberError::OutOfRange`].
+    /// Returns [`NumberError::Undefined`] for zero divided by zero or infinity divided by infinity,
+    /// or [`NumberError::OutOfRange`].
     pub fn div(&self, other: &Self) -> Result<Self, NumberError> {
         let precision = self.precision().max(other.precision());
         let negative = self.is_sign_negative() != other.is_sign_negative();
@@ -136,7 +137,7 @@ impl Number {
     /// the product.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for zero and infinity, [`NumberError::OutOfRange`].
+    /// Returns [`NumberError::Undefined`] for zero and infinity, or [`NumberError::OutOfRange`].
     pub fn rem(&self, other: &Self) -> Result<Self, NumberError> {
         if self.is_infinite() || other.is_infinite() {
             return self.mul(other);
@@ -145,8 +146,8 @@ impl Number {
             return Ok(self.clone());
         }
         let precision = self.precision();
-        // If the precision leaves spare bits for the quotient's fraction, the quotient cannot
-        // round to an integer, and the remainder is that of integer division.
+        // If the precision leaves spare bits for the quotient's fraction, the quotient cannot round
+        // to an integer, and the remainder equals the remainder of integer division.
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
             && precision >= INTEGER_PRECISION
             && precision.max(other.precision()) >= 2 * INTEGER_PRECISION

@@ -136,9 +136,9 @@ impl Float {
         self.short_decimal().unwrap_or_else(|| self.shortest_digits_by_interval())
     }
 
-    /// Returns the shortest digits if there are few of them, as for most fractions in
-    /// configurations. The number is rounded once, to the maximum number of digits at which a
-    /// decimal between the number's neighbors is unique. If the rounded decimal differs from the
+    /// Returns the shortest digits if there are few digits, as for most fractions in
+    /// configurations. The number is rounded once, to the maximum number of digits at which only
+    /// one decimal is between the number's neighbors. If the rounded decimal differs from the
     /// number by less than half a unit in the last place, it is the result.
     pub(super) fn short_decimal(&self) -> Option<Digits> {
         if self.exponent >= 0 || self.exponent < -2048 {
@@ -169,9 +169,9 @@ impl Float {
         Some(Digits::new(digits, point))
     }
 
-    /// Compares the digits with those of the midpoints to both neighbors until they differ. For a
-    /// power of two, the distance to the upper neighbor is used for the lower neighbor as well, as
-    /// in Go's big.Float.
+    /// Compares the digits with the digits of the midpoints to both neighbors until they differ.
+    /// For a power of two, the distance to the upper neighbor is also used for the lower neighbor,
+    /// as in Go's big.Float.
     pub(super) fn shortest_digits_by_interval(&self) -> Digits {
         let exact = Digits::exact(&self.mantissa, self.exponent);
         let spare = u64::from(self.precision) + 1 - self.mantissa.bits();
@@ -287,8 +287,8 @@ impl Number {
     }
 }
 
-/// Writes the shortest decimal digits that, when parsed with the number's precision, yield the
-/// number, without an exponent: `0.5`, `-0`, `1000000000000000000000`, `+Inf`.
+/// Writes, without an exponent, the shortest decimal digits that yield the number when they are
+/// parsed with the number's precision: `0.5`, `-0`, `1000000000000000000000`, `+Inf`.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

@@ -5,7 +5,7 @@ use num_traits::Zero;
 
 use super::{MAX_EXPONENT, Number, NumberError, TEXT_PRECISION, nearest};
 
-/// Maximum number of digits. It ensures that parsing is linear in the input.
+/// Maximum number of digits. The limit ensures that the time for parsing is bounded.
 const MAX_DIGITS: usize = 20_000;
 
 /// Precision of powers of five during parsing. It is the same as Terraform's, because it affects
@@ -18,8 +18,8 @@ impl Number {
     /// an optional sign.
     ///
     /// # Errors
-    /// [`NumberError::NotANumber`] for other text,
-    /// [`NumberError::OutOfRange`] for an unsupported magnitude or more than 20,000 digits.
+    /// Returns [`NumberError::NotANumber`] for other text, or [`NumberError::OutOfRange`] for an
+    /// unsupported magnitude or more than 20,000 digits.
     pub fn parse(text: &str) -> Result<Self, NumberError> {
         if let Some(small) = small_integer(text.as_bytes()) {
             return Ok(Self::small(small, TEXT_PRECISION));
@@ -80,7 +80,7 @@ impl Number {
     /// letters, which are equivalent up to base 36.
     ///
     /// # Errors
-    /// [`NumberError::NotANumber`] for other text or another base,
+    /// Returns [`NumberError::NotANumber`] for other text or an unsupported base, or
     /// [`NumberError::OutOfRange`] for more than 20,000 digits.
     pub fn parse_integer(text: &str, base: u32) -> Result<Self, NumberError> {
         if !(2..=62).contains(&base) {
@@ -116,7 +116,7 @@ impl Number {
     }
 }
 
-/// Parses the most common texts without allocation: up to 18 digits. `-0` is not parsed.
+/// Parses the most common numbers, which have up to 18 digits, without allocation. `-0` is not parsed.
 fn small_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -148,9 +148,9 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
     text.parse().map_err(|_| NumberError::OutOfRange)
 }
 
-/// Returns `5^power` as a mantissa and a power of two. The result is rounded as in big.Float's
-/// parsing of a decimal: by repeated squaring, starting from the largest power that fits in a
-/// machine word.
+/// Returns `5^power` as a mantissa and a power of two. The result is computed by repeated squaring,
+/// starting from the largest power that fits in a machine word, and rounded as in big.Float's
+/// decimal parser.
 fn power_of_five(power: u64) -> (BigUint, i64) {
     const MAX_POWER_IN_WORD: u64 = 27;
     // Up to this power, all steps of the loop are exact.

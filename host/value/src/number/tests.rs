@@ -175,7 +175,7 @@ fn converts_to_machine_integers_if_they_fit() {
 }
 
 #[test]
-fn integers_of_other_bases_are_exact() {
+fn integers_in_other_bases_are_exact() {
     assert_eq!(Number::parse_integer("ff", 16).unwrap().as_i64(), Some(255));
     assert_eq!(Number::parse_integer("-FF", 16).unwrap().as_i64(), Some(-255));
     assert_eq!(Number::parse_integer("Zz", 62).unwrap().as_i64(), Some(61 * 62 + 35));
@@ -211,9 +211,9 @@ proptest! {
         let number = Number::from_f64(value).unwrap();
         prop_assert_eq!(number.to_f64().to_bits(), bits);
         if value.is_finite() {
-            // The text has as many digits as Rust's; if two texts are equally near, either is
-            // correct. For a power of two, it can have one digit fewer. For a subnormal double it
-            // has more digits, because the number has full precision.
+            // The output has as many digits as Rust's shortest representation; if two candidates
+            // are equally close, either is correct. A power of two can have one digit fewer. A
+            // subnormal double has more digits, because `Number` prints it with full precision.
             let (ours, theirs) = (number.to_string(), format!("{value}"));
             prop_assert!(ours.len() == theirs.len() || bits.trailing_zeros() >= 52 || !value.is_normal(), "{ours} {theirs}");
             prop_assert_eq!(number.to_string().parse::<f64>().unwrap().to_bits(), bits);

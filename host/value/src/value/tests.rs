@@ -21,7 +21,7 @@ fn check(a: &Value, b: &Value, expected: Option<bool>) {
     }
 }
 
-/// The expected results are those of `terraform console -plan` 1.11.4.
+/// The expected results are the output of `terraform console -plan` 1.11.4.
 #[test]
 fn equals_matches_terraform() {
     let object = |a: Value| Value::object([("a", a)]);
@@ -140,7 +140,7 @@ fn debug_output_redacts_sensitive_values() {
 }
 
 #[test]
-fn expanded_size_counts_shared_parts_for_each_occurrence() {
+fn expanded_size_counts_shared_values_for_each_occurrence() {
     assert_eq!(size_of::<Value>(), 56);
     let mut value = Value::string("x".repeat(1_000));
     assert_eq!(value.expanded_size(), 16 * 64);
@@ -155,7 +155,7 @@ fn expanded_size_counts_shared_parts_for_each_occurrence() {
 }
 
 #[test]
-fn owned_size_excludes_shared_parts() {
+fn owned_size_excludes_shared_values() {
     let shared = Value::tuple(vec![Value::string("x"); 1_000]);
     let pair = Value::tuple([shared.clone(), shared.clone()]);
     assert_eq!(pair.owned_size(), 3 * 64);
@@ -180,7 +180,7 @@ fn unknown_value_is_as_large_as_its_type() {
 }
 
 #[test]
-fn type_of_object_follows_replaced_attribute() {
+fn object_type_changes_with_replaced_attribute() {
     let object = Value::object([("a", Value::from(1_i64)), ("b", Value::null(Type::String))]);
     for (name, value) in [
         ("a", Value::from(2_i64)),

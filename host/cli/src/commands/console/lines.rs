@@ -41,7 +41,7 @@ impl Lines {
     /// be read, the history is empty.
     ///
     /// # Errors
-    /// If the terminal cannot be used.
+    /// Returns an error if the terminal cannot be used.
     pub(super) fn new(history: Option<PathBuf>) -> Result<Self, ReadlineError> {
         let config = Config::builder().max_history_size(MAX_HISTORY_LINES)?.auto_add_history(false).build();
         let mut editor: Editor<(), FileHistory> = Editor::with_config(config)?;
@@ -60,7 +60,7 @@ impl Lines {
     /// Reads the next line.
     ///
     /// # Errors
-    /// If the terminal cannot be read.
+    /// Returns an error if the terminal cannot be read.
     pub(super) fn next(&mut self, prompt: &str) -> Result<Line, ReadlineError> {
         if let Some(line) = self.pasted.pop_front() {
             return Ok(Line::Text(line));

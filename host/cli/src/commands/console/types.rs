@@ -3,7 +3,7 @@
 use wardian_printable::{PrintableText, append};
 use wardian_value::Type;
 
-/// Returns a type as text, without a line break at its end. The text has several lines if the type
+/// Returns a type as text, without a trailing line break. The text has several lines if the type
 /// has attributes or elements.
 pub(super) fn render_type(ty: &Type) -> PrintableText {
     let mut text = PrintableText::new();

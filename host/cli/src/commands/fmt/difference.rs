@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-/// Maximum time for the search for equal lines. After this time, all remaining lines are shown as
+/// The time limit of the search for equal lines. After this time, all remaining lines are shown as
 /// changed.
 const MAX_SEARCH_TIME: Duration = Duration::from_secs(5);
 

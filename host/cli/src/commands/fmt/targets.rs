@@ -35,14 +35,14 @@ pub(super) fn find(
         match fs::metadata(path) {
             Err(_) => {
                 let detail =
-                    "Check the name. Names are relative to the current directory, or to that of -chdir.";
+                    "Check the name. It is relative to the current directory, or to the -chdir directory.";
                 take(Err(Diagnostic::error(format!("No file or directory at {shown}"), detail)));
                 return;
             }
             Ok(found) if found.is_dir() => directory(&name, recursive, 0, take),
             Ok(_) if is_formatted(&shown) => take(Ok(Target { path: name, name: shown })),
             Ok(_) => {
-                let detail = format!("{shown} has another type. JSON files have no standard style.");
+                let detail = format!("{shown} has a different type. JSON files have no standard style.");
                 let summary = "Only .tf, .tfvars, and .tftest.hcl files can be formatted";
                 take(Err(Diagnostic::error(summary, detail)));
             }

@@ -1,5 +1,5 @@
 //! The resources of a graph, each with its direct dependencies. A dependency that is implied by
-//! another one is removed (transitive reduction).
+//! other dependencies is removed (transitive reduction).
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! The lines of `init`. Those of Terraform and OpenTofu are literal, because tools search for them;
-//! in JSON messages, a code identifies each step.
+//! The lines that `init` prints. Terraform's and OpenTofu's lines are reproduced literally, because
+//! tools search for them. In JSON messages, a code identifies each step.
 
 use wardian_address::{Constraints, ProviderAddress};
 use wardian_install::network_source::{PackageAuthentication, PackageSigner};
@@ -112,7 +112,7 @@ pub(super) fn installed(shell: &Shell, address: &ProviderAddress, chosen: &Selec
         });
         return;
     }
-    let authentication = authentication(chosen).map(|authentication| printable!("{authentication}"));
+    let authentication = chosen.shown_authentication().map(|authentication| printable!("{authentication}"));
     let origin = authentication.unwrap_or(origin);
     match (shell.is_for_programs(), is_present) {
         (true, true) => {
@@ -130,15 +130,6 @@ pub(super) fn installed(shell: &Shell, address: &ProviderAddress, chosen: &Selec
     }
 }
 
-/// Returns how the package was authenticated; [`None`] for a plugin that is part of the program or
-/// was installed before. A filesystem mirror publishes no hashes.
-fn authentication(chosen: &SelectedPlugin) -> Option<&PackageAuthentication> {
-    match chosen.artifact.origin() {
-        PluginOrigin::Mirror(_) => Some(&PackageAuthentication::Unauthenticated),
-        _ => chosen.authentication.as_ref(),
-    }
-}
-
 fn origin(chosen: &SelectedPlugin) -> PrintableText {
     let kind = match chosen.artifact {
         PluginArtifact::Component(_) => "component",
@@ -146,6 +137,9 @@ fn origin(chosen: &SelectedPlugin) -> PrintableText {
     };
     match chosen.artifact.origin() {
         PluginOrigin::Embedded => printable!("embedded {kind}"),
+        PluginOrigin::Mirror(location) if chosen.reason == SelectionReason::Locked => {
+            printable!("{kind} from {}", location.path().display())
+        }
         PluginOrigin::Mirror(location) => {
             printable!("{kind} from {}, unauthenticated", location.path().display())
         }

@@ -1,14 +1,14 @@
 //! Matches the elements of two lists.
 //!
 //! Lists of the same length are compared index by index, unless every element of the old list
-//! occurs in the new one: in that case the elements were reordered. Otherwise the longest common
+//! occurs in the new list: in that case, the elements were reordered. Otherwise, the longest common
 //! subsequence remains in place, and all elements around it are removed or added. The choice
 //! between several longest subsequences, and between several positions, is the same as in
 //! Terraform.
 //!
-//! The cost of the longest common subsequence is the product of the two lengths. If that is too
-//! high, equal elements at both ends are set aside first; if the middle is still too long, only
-//! elements that occur once on each side serve as anchors.
+//! The cost of computing the longest common subsequence is proportional to the product of the two
+//! lengths. If the cost is too high, common prefixes and suffixes are removed first; if the rest is
+//! still too long, only elements that occur exactly once on each side are matched.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,8 +18,8 @@ use wardian_value::{Value, View};
 /// Indices on both sides; `None` on the side that does not contain the element.
 pub(in crate::render) type Pair = (Option<usize>, Option<usize>);
 
-/// Returns numbers that are equal for equal values, regardless of marks. (Different values can have
-/// equal numbers, so callers must still compare the values.)
+/// Returns hashes of values, which ignore marks. (Different values can have the same hash, so
+/// callers must still compare the values.)
 pub(super) fn identities(values: &[Value]) -> Vec<u64> {
     let mut unknowns = 0;
     values.iter().map(|value| identity(value, &mut unknowns)).collect()

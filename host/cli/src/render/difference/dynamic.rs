@@ -50,7 +50,7 @@ fn secret<'a>(before: bool, after: bool, inner: Effect) -> Difference<'a> {
 }
 
 /// Returns the difference without the sensitive mark of the value itself. Marks of its parts are
-/// kept.
+/// preserved.
 pub(super) fn revealed(sides: Sides<'_>) -> Difference<'_> {
     if sides.after_is_unknown() {
         let before = sides.before.filter(|value| !value.is_null());

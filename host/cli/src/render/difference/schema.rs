@@ -37,7 +37,8 @@ fn revealed_block<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>)
     block_parts(sides, block, forcing)
 }
 
-/// Returns an unknown value that replaces an existing value. Its named parts are also unknown.
+/// Returns the difference for an unknown value that replaces an existing value. The named parts of
+/// the unknown value are also unknown.
 fn unknown<'a>(
     sides: Sides<'a>,
     forcing: &Forcing<'a>,

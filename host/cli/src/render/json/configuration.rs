@@ -1,4 +1,4 @@
-//! Renders a configuration as JSON, as it is written, without evaluation.
+//! Renders a configuration as JSON without evaluating its expressions.
 
 use std::collections::BTreeMap;
 

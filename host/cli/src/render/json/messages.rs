@@ -1,7 +1,7 @@
 //! Renders the JSON messages of a run: one JSON document per line.
 //!
-//! The keys, their order and the texts of `@message` are defined by the format: programs search for
-//! them.
+//! The keys, their order and the content of `@message` are defined by the format: programs search
+//! for them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +32,7 @@ const FORMAT_VERSION: &str = "1.2";
 pub(crate) enum Message<'a> {
     /// The version of Terraform with which Wardian is compatible. This is the first message.
     Version(&'a str),
-    /// Text that is intended only for people.
+    /// Human-readable text without a meaning for programs.
     Log(&'a str),
     /// A step or the result of `init`, with a code that identifies it for programs.
     InitOutput {
@@ -209,7 +209,7 @@ impl Summary {
         }
     }
 
-    /// Returns the summary's text, which is also shown to people.
+    /// Returns the summary's text, which is also part of the text output.
     pub(crate) fn text(self, counts: ChangeCounts) -> String {
         let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
         match self {

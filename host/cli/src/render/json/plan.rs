@@ -92,8 +92,8 @@ impl<'a> RelevantDocument<'a> {
     }
 }
 
-/// Returns the drift that is reported to programs. If the plan has any changes, objects that were
-/// only moved are reported as changes, not as drift.
+/// Returns the drift in the JSON document. If the plan has any changes, objects that were only
+/// moved are reported as changes, not as drift.
 pub(crate) fn reported_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChange> {
     let everything = plan.mode == Mode::RefreshOnly;
     plan.drift.iter().filter(move |change| everything || change.action != Action::NoOp)
@@ -193,7 +193,7 @@ fn planned_schema_version(change: &ResourceChange) -> u64 {
     }
 }
 
-/// Returns the outputs of the prior state, including those new values that are known.
+/// Returns the outputs of the prior state, with the new values that are already known.
 fn prior_outputs<'a>(plan: &'a Plan, configuration: &Configuration) -> BTreeMap<&'a str, (bool, &'a Value)> {
     let declared = &configuration.root().module.outputs;
     let stored = plan.prior_state.outputs.iter();

@@ -18,7 +18,7 @@ use super::values::TypeDocument;
 /// The format version of schemas and functions.
 const FORMAT_VERSION: &str = "1.0";
 
-/// Returns the provider schemas: one line, without a line break at its end.
+/// Returns the provider schemas: one line, without a trailing line break.
 pub(crate) fn schemas_json<'a>(
     providers: impl Iterator<Item = (ProviderAddress, &'a ProviderSchema)>,
 ) -> String {
@@ -28,7 +28,7 @@ pub(crate) fn schemas_json<'a>(
     compact(&SchemasDocument { format_version: FORMAT_VERSION, provider_schemas: providers })
 }
 
-/// Returns the function signatures: one line, without a line break at its end. Each function is
+/// Returns the function signatures: one line, without a trailing line break. Each function is
 /// listed both with and without its namespace.
 pub(crate) fn functions_json(functions: impl Iterator<Item = FunctionSignature>) -> String {
     let functions: Vec<FunctionSignature> = functions.collect();

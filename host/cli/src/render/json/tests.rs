@@ -1,4 +1,4 @@
-//! JSON output compared with Terraform 1.11.4's for the same state, byte for byte.
+//! Compares the JSON output with Terraform 1.11.4's output for the same state, byte for byte.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn empty_state_has_only_a_version() {
 }
 
 #[test]
-fn checks_name_modules_and_keys() {
+fn check_results_contain_module_and_instance_keys() {
     use wardian_state::{CheckKind, CheckObject, CheckStatus, OutputValue};
     let check = |kind, config: &str, object: &str, messages: &[&str]| {
         let status = if messages.is_empty() { CheckStatus::Pass } else { CheckStatus::Fail };

@@ -180,9 +180,9 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
     page.push("\n");
 }
 
-/// Returns a line of a string. Tabs are kept, and so is the carriage return of a Windows line end,
-/// because it does not move the cursor. Other invisible characters are escaped. Otherwise, a
-/// provider's response could move the terminal's cursor and overwrite the plan that the user is
+/// Returns a line of a string. Tabs are preserved, and so is the carriage return of a Windows line
+/// ending, because it does not move the cursor. Other invisible characters are escaped. Otherwise,
+/// a provider's response could move the terminal's cursor and overwrite the plan that the user is
 /// reading.
 pub(in crate::render) fn escaped_line(line: &str) -> PrintableText {
     let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\r"));
@@ -238,7 +238,7 @@ fn json_string(
     null_suffix(page, effect, context);
 }
 
-/// Returns a name as it is written before `=`: quoted if it is not an identifier.
+/// Returns a name as it appears before `=`: quoted if it is not an identifier.
 pub(super) fn name(name: &str) -> PrintableText {
     if is_identifier(name) { PrintableText::from_line(name) } else { quoted(name) }
 }

@@ -1,4 +1,4 @@
-//! Renders the changes outside of Wardian that are relevant to people.
+//! Renders the changes outside of Wardian that are relevant to users.
 //!
 //! A refresh-only plan shows all of them. Any other plan shows only changes that may have affected
 //! it, and only if the plan itself has changes: for each object, the attributes to which the plan
@@ -18,7 +18,7 @@ use crate::render::difference::{Effect, Forcing, Sides, schema};
 use crate::render::layout::{self, Context};
 use crate::render::style::{Page, Style};
 
-/// An object that changed. Of its current values, only those that are shown are included.
+/// An object that changed. Only the current values that are shown are included.
 struct Shown<'a> {
     change: &'a ResourceChange,
     after: Cow<'a, Value>,

@@ -1,5 +1,5 @@
-//! The sentences around the changes of a plan. Those of Terraform and OpenTofu are literal, because
-//! tools search for them.
+//! The sentences around the changes of a plan. Terraform's and OpenTofu's sentences are reproduced
+//! literally, because tools search for them.
 
 use wardian_engine::Mode;
 use wardian_printable::{PrintableText, printable};
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_name_the_product() {
+    fn sentences_contain_the_product_name() {
         for (product, name) in [(Product::Terraform, "Terraform"), (Product::OpenTofu, "OpenTofu")] {
             assert_eq!(
                 product.plan_introduction().as_str(),

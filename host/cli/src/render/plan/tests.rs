@@ -1,5 +1,5 @@
-//! Plans as text, compared with Terraform 1.11.4's output for the same values
-//! (`snapshots/terraform_data.json`), and invariants that apply to all values.
+//! Compares plans as text with Terraform 1.11.4's output for the same values
+//! (`snapshots/terraform_data.json`), and checks the invariants that apply to all values.
 
 use std::sync::Arc;
 

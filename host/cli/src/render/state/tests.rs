@@ -1,4 +1,4 @@
-//! A state as text, compared with Terraform 1.11.4's output for the same file.
+//! Compares a state as text with Terraform 1.11.4's output for the same file.
 
 use std::sync::LazyLock;
 

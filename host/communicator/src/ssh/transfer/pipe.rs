@@ -153,7 +153,7 @@ impl Pipe {
         }
     }
 
-    /// Closes the program's input and waits for its end.
+    /// Closes the program's input and waits until it exits.
     pub(crate) async fn finish(&mut self) {
         let _ = self.writing.eof().await;
         self.wait_for_end().await;

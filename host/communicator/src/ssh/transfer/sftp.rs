@@ -28,7 +28,7 @@ const ATTRIBUTES: u8 = 105;
 /// response.
 const WRITE_SIZE: usize = 32 << 10;
 const MAX_PENDING_WRITES: usize = 64;
-/// Maximum size of a response. The requests that are sent here have short responses.
+/// Maximum size of a response. The responses to the requests of this module are short.
 const MAX_RESPONSE_SIZE: usize = 256 << 10;
 
 enum SftpError {

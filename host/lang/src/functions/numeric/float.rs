@@ -1,5 +1,5 @@
-//! Logarithm and power of machine floats, identical to Terraform's in every digit: results are
-//! shown in full, so a different rounding would be visible as a change.
+//! Logarithm and power of machine floats. The results are identical to Terraform's in every digit:
+//! they are displayed in full, so different rounding would appear as a change.
 
 #![allow(clippy::float_cmp, reason = "the compared values are exact")]
 

@@ -53,9 +53,10 @@ fn read(source: &str) -> Result<Read, Failure> {
     })
 }
 
-/// Returns the text with one line indented further, or with spaces instead of tabs, if this repairs
-/// the error: YAML 1.1 allows any indentation of lines inside brackets and quotes, and a tab after
-/// a colon, but the parser implements YAML 1.2, which does not. Returns `None` for other errors.
+/// Returns the text with one line indented further, or with spaces instead of tabs, if this change
+/// resolves the error: YAML 1.1 allows any indentation of lines inside brackets and quotes, and a
+/// tab after a colon, but the parser implements YAML 1.2, which does not allow them. Returns `None`
+/// for other errors.
 fn repaired(source: &str, error: &ScanError) -> Option<String> {
     let mut lines: Vec<Cow<'_, str>> = source.split_inclusive('\n').map(Cow::Borrowed).collect();
     let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
@@ -163,7 +164,7 @@ impl Reader {
                 Some(Open::Mapping { anchor, items, weight, .. }) => {
                     self.complete(Node { value: Value::object(items), weight }, anchor, at)
                 }
-                None => Err(invalid(at, "a structure ends without a start")),
+                None => Err(invalid(at, "a collection ends without a start")),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! JSON bodies, which are interpreted according to what their callers expect.
+//! JSON bodies, which are interpreted according to the attributes and blocks that their callers expect.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use wardian_value::{PathStep, Str};
 use super::{Json, Kind, Member};
 use crate::{Attribute, Block, Body, Label};
 
-/// What the caller expects a property of a JSON body to be.
+/// The kind of item (attribute or blocks) that the caller expects of a property of a JSON body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     Argument,
@@ -27,7 +27,7 @@ struct Reader<'a> {
     twice: &'static str,
 }
 
-/// A JSON body, or those of its properties that no caller has requested yet.
+/// A JSON body, or the properties of one that no caller has requested yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     file: Arc<SourceFile>,
@@ -150,8 +150,8 @@ impl Body {
         })
     }
 
-    /// Merges another body over this one: its arguments replace arguments of the same name, and its
-    /// blocks replace all blocks of their type.
+    /// Merges an overriding body into this body: its arguments replace arguments of the same name,
+    /// and its blocks replace all blocks of their type.
     #[must_use]
     pub fn overridden_by(mut self, over: Self) -> Self {
         if self.is_plain() && over.is_plain() {

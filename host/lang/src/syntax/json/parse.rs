@@ -139,7 +139,8 @@ impl Parser<'_> {
                     }
                 }
                 TokenKind::End => {
-                    let detail = "The file ends, but the brace that begins this object is not closed.";
+                    let detail =
+                        "The brace that begins this object is not closed before the end of the file.";
                     self.problem("Unclosed object", detail, open.place());
                     return None;
                 }
@@ -180,8 +181,8 @@ impl Parser<'_> {
         let (summary, detail) = match found.kind {
             TokenKind::CloseBrace | TokenKind::Comma => (
                 "Missing object value",
-                "A property has a value, with a colon before it. Write a list of values in brackets instead \
-                 of braces.",
+                "A property must have a colon and a value. Write a list of values in brackets instead of \
+                 braces.",
             ),
             TokenKind::Equals => (
                 "Missing property value colon",
@@ -233,7 +234,8 @@ impl Parser<'_> {
                 }
                 TokenKind::CloseBracket => continue,
                 TokenKind::End => {
-                    let detail = "The file ends, but the bracket that begins this array is not closed.";
+                    let detail =
+                        "The bracket that begins this array is not closed before the end of the file.";
                     self.problem("Unclosed object", detail, open.place());
                     return None;
                 }
@@ -280,8 +282,8 @@ impl Parser<'_> {
         let text = self.scanner.text_of(token);
         let number = is_number(text).then(|| Number::parse(text).ok()).flatten();
         if number.is_none() {
-            let detail = "This is not a valid JSON number: digits without a leading zero, optionally with a \
-                minus, a fraction and an exponent.";
+            let detail = "This is not a valid JSON number. A number consists of digits without a leading \
+                          zero, optionally with a minus sign, a fraction and an exponent.";
             self.problem("Invalid JSON number", detail, token.place());
         }
         number.map(|number| (Kind::Number(number), token.place()))
@@ -298,7 +300,7 @@ impl Parser<'_> {
                     Some(near) => format!("Did you mean \"{near}\"?"),
                     None => "Put strings in double quotes.".to_owned(),
                 };
-                let detail = format!("JSON has the words true, false and null, but not \"{word}\". {advice}");
+                let detail = format!("JSON has the keywords true, false and null, not \"{word}\". {advice}");
                 self.problem("Invalid JSON keyword", detail, token.place());
                 return None;
             }
@@ -314,7 +316,7 @@ fn floor(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Returns true if a text is a JSON number.
+/// Returns true if the text is a JSON number.
 fn is_number(text: &str) -> bool {
     let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = text.strip_prefix('-').unwrap_or(text);

@@ -18,7 +18,7 @@ pub(super) struct Unescaped<'t> {
 ///
 /// # Errors
 ///
-/// The offset in the token of the first character that is not allowed in a string.
+/// Returns the offset, in the token, of the first character that is not allowed in a string.
 pub(super) fn unescape(token: &str, start: usize) -> Result<Unescaped<'_>, usize> {
     let inner = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or(token.len())?;
     if !inner.contains('\\') {

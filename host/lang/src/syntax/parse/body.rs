@@ -91,8 +91,8 @@ impl Parser<'_> {
             }
             TokenKind::End => (
                 "Unclosed configuration block",
-                "The file ends, but the block that begins here has no closing brace. A closing brace may \
-                 also be missing elsewhere in the file.",
+                "The block that begins here has no closing brace before the end of the file. A closing \
+                 brace may also be missing elsewhere in the file.",
                 opening.place(),
             ),
             TokenKind::CloseBrace => (
@@ -311,7 +311,7 @@ impl Parser<'_> {
             ),
             TokenKind::End => self.problem_unless_recovering(
                 "Unclosed configuration block",
-                "The file ends, but the block that begins here has no closing brace.",
+                "The block that begins here has no closing brace before the end of the file.",
                 opening.place(),
             ),
             _ => self.problem_unless_recovering(
@@ -357,7 +357,7 @@ impl Parser<'_> {
     }
 }
 
-/// The line that contains an argument.
+/// The position of an argument relative to the braces of its block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     OfItsOwn,

@@ -77,7 +77,7 @@ impl Parser<'_> {
                 }
                 TokenKind::End => self.problem(
                     "Unterminated function call",
-                    "The file ends, but the parenthesis of this function call is not closed.",
+                    "The parenthesis of this function call is not closed before the end of the file.",
                     (name.start, opening.end),
                 ),
                 _ => self.problem(

@@ -36,7 +36,7 @@ impl Parser<'_> {
                     }
                     TokenKind::End => parser.problem_unless_recovering(
                         "Unterminated tuple constructor expression",
-                        "The file ends, but the bracket that opens here is not closed.",
+                        "The bracket that opens here is not closed before the end of the file.",
                         opening.place(),
                     ),
                     _ => parser.problem_unless_recovering(
@@ -96,7 +96,7 @@ impl Parser<'_> {
     fn refuse_open_object(&mut self, opening: Token) {
         self.problem_unless_recovering(
             "Unterminated object constructor expression",
-            "The file ends, but the brace that opens here is not closed.",
+            "The brace that opens here is not closed before the end of the file.",
             opening.place(),
         );
     }

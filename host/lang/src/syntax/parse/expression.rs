@@ -246,7 +246,7 @@ fn binary_operator(kind: TokenKind) -> Option<Operator> {
     })
 }
 
-/// Returns a higher number for operators that bind more tightly.
+/// Returns the precedence of an operator: a higher number for operators that bind more tightly.
 fn precedence(operator: Operator) -> u8 {
     match operator {
         Operator::Or => 0,

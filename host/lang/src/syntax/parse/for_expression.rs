@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
     ///
     /// # Errors
     ///
-    /// The unexpected text, with a message about it.
+    /// Returns the unexpected text and an error message.
     pub(super) fn variables_of_for(&mut self) -> Result<Variables<'a>, (ByteRange, &'static str)> {
         let first = self.peek();
         if first.kind != TokenKind::Identifier {

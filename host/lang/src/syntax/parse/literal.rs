@@ -71,7 +71,7 @@ impl<'a> Parser<'a> {
         } else {
             let character = u32::from_str_radix(&sequence[2..], 16).ok().and_then(char::from_u32);
             text.extend(character);
-            character.is_none().then(|| format!("There is no character with the number {}.", &sequence[2..]))
+            character.is_none().then(|| format!("There is no Unicode code point {}.", &sequence[2..]))
         };
         if let Some(detail) = detail {
             self.problem("Invalid escape sequence", &detail, (at, at + sequence.len()));

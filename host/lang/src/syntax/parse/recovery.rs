@@ -7,8 +7,8 @@ use crate::syntax::scan::{Token, TokenKind};
 const MAX_BIT_OPERATORS: usize = 4;
 
 impl Parser<'_> {
-    /// Skips up to and including the bracket that closes the current one. Nested brackets of the
-    /// same kind are also skipped. Returns the closing bracket, or the end token.
+    /// Skips up to and including the bracket that closes the current bracket. Nested brackets of
+    /// the same kind are also skipped. Returns the closing bracket, or the end token.
     pub(super) fn recover(&mut self, end: TokenKind) -> Token {
         self.recovering = true;
         let mut open = 0_usize;
@@ -87,8 +87,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Counts a quotation mark, and returns whether it is reported: quotation marks occur in pairs,
-    /// so only the first one of each of the first two pairs is reported.
+    /// Counts a quotation mark, and returns whether it is reported. Quotation marks occur in pairs,
+    /// so only the first mark of each of the first two pairs is reported.
     fn count_quotation_mark(count: &mut usize) -> bool {
         let is_first = count.is_multiple_of(2);
         *count += usize::from(*count <= 2);

@@ -137,12 +137,12 @@ impl Parser<'_> {
         let (summary, detail, place) = match close.kind {
             TokenKind::End => (
                 "Unclosed template interpolation sequence",
-                "The file ends, but the \"${\" in this string has no closing brace.",
+                "The \"${\" in this string has no closing brace before the end of the file.",
                 layout.start,
             ),
             _ if is_quote && end == TokenKind::CloseQuote => (
                 "Unclosed template interpolation sequence",
-                "The quoted string ends, but the \"${\" in it has no closing brace.",
+                "The \"${\" in this quoted string has no closing brace before the end of the string.",
                 layout.start,
             ),
             _ => (
@@ -235,8 +235,7 @@ impl Layout {
         self.trims_next = closing.end - closing.start == 2;
     }
 
-    /// Removes the indentation that all lines have in common. Blank lines do not count and are not
-    /// changed.
+    /// Removes the indentation that all lines have in common. Blank lines are ignored and not changed.
     fn remove_indentation(&mut self) {
         let mut common = usize::MAX;
         let mut at_line_start = true;

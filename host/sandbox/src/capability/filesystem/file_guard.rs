@@ -202,7 +202,7 @@ impl FileGuard {
     /// denied even if its target is granted, since the guest can reach the target under the name of
     /// the target's own directory.
     pub(crate) fn refuse_outside(&self, path: &Path, access: FileOperation) -> FileError {
-        self.refuse(path, access, "the path leads outside the directory in which it starts")
+        self.refuse(path, access, "the path points outside the directory in which it starts")
     }
 
     /// Returns the denial of a path that does not begin with the name of a granted directory. Every
@@ -253,8 +253,8 @@ impl FileGuard {
         let protected = self.monitor().policy().protected_paths();
         let named = self.0.files.names().named().iter().chain(protected);
         let same: Vec<&Path> = named.filter(is_same).map(PathBuf::as_path).collect();
-        // Files that are protected against reading by their names only, such as states and plans,
-        // are also recognized by their content.
+        // Files that are protected against reading because of their names, such as states and
+        // plans, are also recognized by their content.
         let classes = match access {
             FileOperation::Write => classes_of_links(self.0.files.root_module(), about)?,
             FileOperation::Read => ProtectedClasses::NONE,
@@ -320,7 +320,7 @@ impl OpenFile {
         self.current().map(drop)
     }
 
-    /// Checks an upcoming write of this many bytes.
+    /// Checks, before a write, whether this many bytes may be written.
     pub(crate) fn check_write(&self, bytes: u64) -> Result<(), FileError> {
         self.check()?;
         self.guard.take(bytes).map_err(FileError::TooMuch)

@@ -164,7 +164,7 @@ impl Root {
         })?;
         match &self.real {
             Some(real) if *real != granted.path() => Err(RootError::Changed(format!(
-                "{} led to {} when it was granted, and leads to {} now",
+                "{} resolved to {} when it was granted, and now resolves to {}",
                 self.path.display(),
                 real.display(),
                 granted.path().display()

@@ -1,16 +1,16 @@
-//! Paths that do not begin with the name of a granted directory, and therefore begin at `.` or at
-//! `/`.
+//! Paths that do not begin with the name of a granted directory, and are therefore relative to `.`
+//! or `/`.
 //!
 //! Every guest has both as preopens, so that such accesses reach the host, which checks and records
-//! them, instead of failing in the guest's C library. Neither preopen is a grant: paths that begin
-//! there are denied unless the root module's directory, or `/`, is granted.
+//! them, instead of failing in the guest's C library. Neither preopen is a grant: paths that are
+//! relative to it are denied unless the root module's directory, or `/`, is granted.
 //!
-//! C libraries strip `.` and `/` from the names of preopens, and the leading slash from paths; so
-//! the host receives both `tmp/x` and `/tmp/x` through one handle, as `tmp/x`. A guest that has
-//! changed to its working directory passes only absolute paths. The host assumes that a guest has
-//! done so if it has requested its initial working directory. For other guests, a path is
-//! considered absolute if its first component exists in `/` and not in the root module's directory.
-//! This assumption grants no access: the path is checked in the assumed form.
+//! C libraries strip `.` and `/` from the names of preopens, and the leading slash from paths;
+//! therefore, the host receives both `tmp/x` and `/tmp/x` as `tmp/x`, through the same handle. A
+//! guest that has changed to its working directory passes only absolute paths. The host assumes
+//! that a guest has done so if it has requested its initial working directory. For other guests, a
+//! path is considered absolute if its first component exists in `/` and not in the root module's
+//! directory. The assumption grants no access, because the path is checked in the assumed form.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) enum PathRoot {
     WorkingDirectory,
     /// The root directory, `/`.
     Top,
-    /// One of the two. The guest's path does not distinguish them.
+    /// Either of the two. The guest's path does not distinguish them.
     TopOrWorkingDirectory,
 }
 
@@ -53,7 +53,7 @@ impl PathRoot {
     /// Returns the granted directory in which to resolve a path.
     ///
     /// # Errors
-    /// If the directory is not granted. The denial is recorded.
+    /// Returns an error if the directory is not granted. The denial is recorded.
     pub(crate) fn directory(
         self,
         guard: &FileGuard,

@@ -1,6 +1,6 @@
-//! Lists directories in pieces, as the guest requests the names. So the memory for an instance's
-//! listings depends on the number of listings, which is limited, and not on the size of the
-//! directories.
+//! Lists directories in batches, as the guest requests the names. Therefore, the memory for an
+//! instance's listings depends on the number of listings, which is limited, and not on the size of
+//! the directories.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
@@ -16,7 +16,7 @@ pub(crate) struct OpenListing {
     is_at_end: bool,
 }
 
-/// The part that is read on another thread.
+/// The state of the listing that another thread uses.
 pub(crate) struct Pieces {
     directory: OpenFile,
     listing: Mutex<Listing>,
@@ -28,7 +28,7 @@ impl OpenListing {
         Self { pieces, pending: Vec::new().into_iter(), is_at_end: false }
     }
 
-    /// Returns whether another piece must be added before the next entry.
+    /// Returns whether another batch must be read before the next entry.
     pub(crate) fn needs_piece(&self) -> bool {
         self.pending.as_slice().is_empty() && !self.is_at_end
     }
@@ -48,7 +48,7 @@ impl OpenListing {
 }
 
 impl Pieces {
-    /// Reads the next piece, if the current call may list the directory.
+    /// Reads the next batch, if the current call may list the directory.
     pub(crate) fn read(&self) -> Result<Vec<DirectoryEntry>, FileError> {
         self.directory.check()?;
         Ok(self.listing.lock().unwrap_or_else(PoisonError::into_inner).read_piece()?)

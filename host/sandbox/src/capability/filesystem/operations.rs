@@ -3,10 +3,10 @@
 //!
 //! A decision is still valid when the operation is performed, because the system receives a name in
 //! an open directory and does not follow symbolic links. A plugin cannot move a directory that
-//! contains, or is contained in, a denied path, and cannot link or rename a denied file, no matter
-//! which of its calls run concurrently. So the decision covers every file to which the name can
-//! refer afterwards. Programs outside the sandbox can move files at any time; in that case, the
-//! decision applied to the file that had the name before the move.
+//! contains, or is contained in, a denied path, and cannot link or rename a denied file, regardless
+//! of which of its calls run concurrently. Therefore, the decision covers every file to which the
+//! name can refer afterwards. Programs outside the sandbox can move files at any time; in that
+//! case, the decision applied to the file that had the name before the move.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
@@ -368,8 +368,8 @@ pub(crate) fn set_times(
 /// The target is checked when the symbolic link is followed in the sandbox. However, programs
 /// outside the sandbox also follow the link, and so does the host when it reads files named by a
 /// configuration. A symbolic link may be moved later, together with any of the directories that
-/// contain it. Therefore, its target must be below its directory wherever the link is moved, so the
-/// target must neither be absolute nor contain `..`.
+/// contain it. Therefore, its target must remain below its directory after any move, so the target
+/// must neither be absolute nor contain `..`.
 pub(crate) fn create_link(
     guard: &FileGuard,
     directory: &Directory,
@@ -464,7 +464,7 @@ impl Pair<'_> {
         Ok((from, to, [taking, putting]))
     }
 
-    /// Checks that no symbolic link that is moved to another directory leads out of the moved
+    /// Checks that no symbolic link that is moved to another directory points outside of the moved
     /// directory, and that no symbolic link or directory replaces a path in a rule. A regular file
     /// may replace such a path.
     fn check_links(guard: &FileGuard, from: &ResolvedPath, to: &ResolvedPath) -> Result<(), FileError> {

@@ -19,11 +19,11 @@ pub(super) fn classes_of_content(file: &File) -> ProtectedClasses {
     class.map_or(ProtectedClasses::NONE, ProtectedClasses::from)
 }
 
-/// Returns the classes of a file by its content, or of the names below a directory, without
-/// following a symbolic link. A path that does not exist or cannot be read has no classes.
+/// Returns the classes of a file by its content, or the classes of the names below a directory,
+/// without following a symbolic link. A path that does not exist or cannot be read has no classes.
 ///
 /// # Errors
-/// If a directory has too many entries to compare.
+/// Returns an error if a directory has too many entries to compare.
 pub(super) fn classes_of_entry(parent: &Directory, name: &OsStr) -> io::Result<ProtectedClasses> {
     let mut classes = ProtectedClasses::NONE;
     let Ok(opened) = parent.open_file(name, FileOpening::READ) else { return Ok(classes) };
@@ -39,10 +39,10 @@ pub(super) fn classes_of_entry(parent: &Directory, name: &OsStr) -> io::Result<P
     Ok(classes)
 }
 
-/// Returns the classes of the files below a directory that are the same file as another one.
+/// Returns the classes that the names of a file's hard links below a directory imply.
 ///
 /// # Errors
-/// If the directory has too many entries to compare.
+/// Returns an error if the directory has too many entries to compare.
 pub(super) fn classes_of_links(directory: &Path, about: &Metadata) -> io::Result<ProtectedClasses> {
     let mut classes = ProtectedClasses::NONE;
     let here = OsStr::new(".");

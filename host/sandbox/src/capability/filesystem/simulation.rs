@@ -1,11 +1,11 @@
 //! Simulates two plugins that perform random file operations in turn, with an oracle that detects
 //! escapes.
 //!
-//! Each plugin has its own grants, which may be nested in the other's. Between operations, the host
-//! reads files for the operator, and a new run may begin, in which the grants are resolved again.
-//! The oracle does not use this crate's resolution: the kernel reports the path of each opened
-//! file, and each file that plugins must not read contains its own path. An escape is an access to
-//! a file, or a change to one, outside of the grants.
+//! Each plugin has its own grants, which may be nested in the other plugin's grants. Between
+//! operations, the host reads files for the operator, and a new run may begin, in which the grants
+//! are resolved again. The oracle does not use this crate's resolution: the kernel reports the path
+//! of each opened file, and each file that plugins must not read contains its own path. An escape
+//! is an access to a file, or a change of a file, outside of the grants.
 //!
 //! Most operations use existing paths, so that path resolution succeeds. Many paths are in
 //! directories that both plugins may access.
@@ -50,7 +50,7 @@ pub struct SeededChoices {
 }
 
 impl SeededChoices {
-    /// Returns choices that end after this many operations, approximately.
+    /// Returns choices that end after approximately this many operations.
     pub fn new(seed: u64, operations: usize) -> Self {
         Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, left: operations.saturating_mul(10) }
     }
@@ -66,7 +66,7 @@ impl Choices for SeededChoices {
     }
 }
 
-/// The bytes of a fuzzer.
+/// Choices from a fuzzer's bytes.
 impl Choices for std::slice::Iter<'_, u8> {
     fn choose(&mut self, count: usize) -> Option<usize> {
         usize::from(*self.next()?).checked_rem(count)
@@ -436,7 +436,7 @@ impl<'a> World<'a> {
         KnownPath { path, is_directory, writable, accessible }
     }
 
-    /// Whether each plugin may read or write a path, by its text.
+    /// Whether each plugin may read or write a path, determined without resolving the path.
     fn accessible(&self, path: &str) -> [bool; 2] {
         self.granted(path, &[FileOperation::Read, FileOperation::Write])
     }
@@ -772,7 +772,7 @@ mod tests {
 
     /// Checks that the oracle detects an escape.
     #[test]
-    fn changes_outside_are_detected() {
+    fn changes_outside_of_the_grants_are_detected() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().canonicalize().unwrap();
         prepare(&path).unwrap();

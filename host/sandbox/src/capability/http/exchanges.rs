@@ -1,6 +1,6 @@
 //! An instance's active requests, which end with the operation to which they belong.
 //!
-//! A guest can keep a handle for as long as the instance lives. So the host owns the response
+//! A guest can hold a handle as long as the instance exists. Therefore, the host owns the response
 //! bodies that are being read, and drops them when the operation has ended. The guest's handles are
 //! then empty, and the connections and permits can be used again.
 
@@ -83,7 +83,7 @@ impl Begun {
         }
     }
 
-    /// Keeps the body of the response, unless the operation has ended.
+    /// Stores the body of the response, unless the operation has ended.
     pub(super) fn hold(self, body: ResponseBody, call: PluginCall) -> Option<HeldBody> {
         let body = Arc::new(Mutex::new(Some(body)));
         let number = {

@@ -13,8 +13,8 @@ use super::exchanges::Exchanges;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
-/// Number of bytes of one write to a request body. The same number of bytes can also be queued. The
-/// number is small, since a guest can have hundreds of open bodies.
+/// Maximum number of bytes in one write to a request body, and in its queue. The number is small,
+/// since a guest can have hundreds of open bodies.
 const PORTION: usize = 64 << 10;
 /// Maximum number of characters of an invalid destination in a record.
 const SHOWN: usize = 200;

@@ -45,7 +45,7 @@ struct State {
     is_over: bool,
 }
 
-/// A connection or a datagram peer has sent more than allowed.
+/// A connection or a datagram peer has sent more data than allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("more than {} bytes were received from this peer in one call{}", .0.value, .0.origin())]
 pub(super) struct ReceivedTooMuch(pub(super) Bound<u64>);
@@ -81,8 +81,8 @@ impl Connections {
         self.of_sockets.values().filter(|connection| connection.state().permit.is_some()).count()
     }
 
-    /// Ends the accesses of the call. A connection that stays open begins a new access in the next
-    /// call.
+    /// Ends the accesses of the call. A connection that remains open begins a new access in the
+    /// next call.
     pub(super) fn end_uses(&self) {
         for connection in self.of_sockets.values() {
             connection.end_use();

@@ -15,7 +15,7 @@ const MAX_PEERS: usize = 1_000;
 #[derive(Default)]
 pub(super) struct Peers {
     uses: HashMap<SocketAddr, Peer>,
-    /// The addresses, the oldest first.
+    /// The addresses, in the order in which they were added.
     order: VecDeque<SocketAddr>,
     /// The destinations of the datagrams that are being sent, in the order of sending.
     sending: Option<Vec<SocketAddr>>,
@@ -61,7 +61,7 @@ impl Peers {
         }
     }
 
-    /// Counts datagrams that were sent. They have these lengths, and are the first of the recorded
+    /// Counts the datagrams that were sent. `lengths` contains the lengths of the first recorded
     /// datagrams.
     pub(super) fn after_sending(&mut self, lengths: &[usize]) {
         for (address, length) in self.sending.take().into_iter().flatten().zip(lengths) {

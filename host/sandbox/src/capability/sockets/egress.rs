@@ -15,9 +15,9 @@ use super::datagram_accounting::Peers;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
-/// Maximum number of addresses whose names are remembered.
+/// Maximum number of addresses whose names are stored.
 const MAX_ADDRESSES: usize = 1_000;
-/// Maximum number of remembered names per address.
+/// Maximum number of stored names per address.
 const MAX_NAMES: usize = 8;
 
 /// A future that returns whether a socket may be used.
@@ -36,7 +36,7 @@ pub(crate) struct SocketEgress {
 struct KnownNames {
     /// Resolved names, by address.
     names: HashMap<IpAddr, Vec<Host>>,
-    /// The addresses, the oldest first.
+    /// The addresses, in the order in which they were added.
     order: VecDeque<IpAddr>,
 }
 
@@ -66,7 +66,7 @@ impl SocketEgress {
         self.peers().before_sending();
     }
 
-    /// Counts datagrams that were sent. They have these lengths, and are the first of the recorded
+    /// Counts the datagrams that were sent. `lengths` contains the lengths of the first recorded
     /// datagrams.
     pub(super) fn after_sending(&self, lengths: &[usize]) {
         self.peers().after_sending(lengths);
@@ -78,7 +78,7 @@ impl SocketEgress {
         received.inspect_err(|error| self.refuse(format!("udp://{address}"), error))
     }
 
-    /// Remembers that a name resolved to these addresses.
+    /// Records that a name resolved to these addresses.
     pub(super) fn remember(&self, name: &Host, addresses: &[IpAddr]) {
         let mut known = self.known();
         for address in addresses {

@@ -1,7 +1,7 @@
 //! `wasi:sockets/ip-name-lookup`: names are resolved only if policy grants them, since a DNS
 //! query sends data to the operator of a name server.
 //!
-//! wasmtime's own implementation allows either all names or no name, and its response type cannot
+//! wasmtime's own implementation allows either all names or no names, and its response type cannot
 //! be constructed elsewhere, so the functions are added to the linker manually.
 
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ use wasmtime_wasi_io::async_trait;
 
 use crate::state::GuestState;
 
-/// The interface with its version. It serves all imports of the same semver track.
+/// The interface with its version. It satisfies all imports of the same semver track.
 const INTERFACE: &str = "wasi:sockets/ip-name-lookup@0.2.12";
 
 /// The addresses of a name, after it was resolved.

@@ -235,7 +235,7 @@ async fn sockets() -> Vec<Attempt> {
     attempts
 }
 
-/// A flood of lines is dropped, and the call continues.
+/// If a plugin logs too many lines, the lines are dropped and the call continues.
 async fn flood() -> Attempt {
     let limits = SandboxLimits {
         computation: Duration::from_mins(1),

@@ -46,7 +46,7 @@ pub(crate) const DISGUISES: &[&str] = &[
 struct Round<'a> {
     rules: &'a str,
     probes: Vec<String>,
-    /// Whether policy decides on the probes, or they fail before a decision.
+    /// True if policy decides on the probes; false if they fail before a decision.
     is_decided: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Attacks through programs, by the real local-exec provisioner under a policy that allows one
+//! Attacks that run programs, with the real local-exec provisioner under a policy that allows one
 //! program.
 
 use std::path::Path;

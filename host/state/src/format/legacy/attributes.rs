@@ -1,5 +1,5 @@
-//! Renames lengths in flat attributes: `l.#` is the length of a list or set, `m.%` the length of a
-//! map.
+//! Renames lengths in flat attributes: `l.#` is the length of a list or set, and `m.%` is the
+//! length of a map.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn map_lengths_are_renamed_to_percent() {
+    fn map_count_keys_end_in_percent_sign() {
         let given = [
             ("m.#", "1"),
             ("m.k", "v"),

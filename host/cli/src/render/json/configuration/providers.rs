@@ -2,9 +2,9 @@
 //! refer to it.
 //!
 //! A key is the module's path followed by the name of the configuration in that module. A module
-//! that does not declare a configuration uses that of its caller, under the caller's key; the same
-//! applies to a configuration that a module call passes. Only configurations that are not passed by
-//! a caller are listed.
+//! that does not declare a configuration uses its caller's configuration, under the caller's key;
+//! the same applies to a configuration that a module call passes. Only configurations that are not
+//! passed by a caller are listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,13 +30,13 @@ pub(super) struct ProviderConfigDocument<'a> {
     expressions: Expressions,
 }
 
-/// All configurations by key. If another configuration is used in place of one, its key is stored
-/// as well.
+/// All configurations by key. If a caller passes another configuration in place of one of them, the
+/// other configuration's key is stored as well.
 pub(super) struct ProviderConfigs<'a>(BTreeMap<String, Known<'a>>);
 
 struct Known<'a> {
     document: ProviderConfigDocument<'a>,
-    /// The key of the configuration that a caller passes in place of this one.
+    /// The key of the configuration that a caller passes in place of this configuration.
     source: Option<String>,
 }
 

@@ -207,7 +207,7 @@ fn outputs_are_rendered_as_in_terraform() {
     assert_eq!(outputs, recorded["text"].as_str().unwrap());
 }
 
-/// The texts are those of Terraform 1.11.4.
+/// The expected texts are the output of Terraform 1.11.4.
 #[test]
 fn every_reason_has_its_comment() {
     let cases = [

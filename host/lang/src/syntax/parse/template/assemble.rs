@@ -119,8 +119,10 @@ impl Parser<'_> {
     }
 
     fn refuse_open(&mut self, keyword: &str, missing: &str, open: ByteRange, end: ByteRange) {
-        let detail =
-            format!("The template ends, but its \"{keyword}\" at {} has no \"{missing}\".", self.span(open));
+        let detail = format!(
+            "The \"{keyword}\" at {} has no \"{missing}\" before the end of the template.",
+            self.span(open)
+        );
         self.problem("Unexpected end of template", &detail, end);
     }
 }
