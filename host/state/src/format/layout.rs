@@ -36,7 +36,7 @@ pub(crate) fn indent(json: &str, mut depth: usize) -> String {
             }
             b'{' | b'[' => {
                 laid_out.push(char::from(first));
-                if let Some(closing @ (b'}' | b']')) = rest.bytes().nth(1) {
+                if let Some(closing @ (b'}' | b']')) = rest.as_bytes().get(1).copied() {
                     laid_out.push(char::from(closing));
                     rest = &rest[2..];
                     continue;

@@ -171,7 +171,9 @@ fn encode_instances(
     let mut parts: Vec<String> = all.par_chunks(INSTANCES_PER_PART).map(encode_part).collect();
     parts.retain(|part| !part.is_empty());
     if let Some((_, all_but_last)) = parts.split_last_mut() {
-        all_but_last.iter_mut().for_each(|part| part.push(','));
+        for part in all_but_last {
+            part.push(',');
+        }
     }
     json.push('[');
     if !parts.is_empty() {
