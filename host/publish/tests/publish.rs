@@ -3,12 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use wardian_address::{ProviderAddress, Version};
@@ -21,6 +18,7 @@ use wardian_publish::{
     NativeSource, OciPublishOptions, PublishError, PublishEvent, PublishObserver, Release, ReleaseMetadata,
     ReleaseSources, SourceDate, publish_directory, publish_oci,
 };
+use wardian_registry_server::DockerRegistry;
 use wasm_encoder::{
     Component, ComponentExportKind, ComponentExportSection, ComponentImportSection, ComponentInstanceSection,
     ComponentTypeRef, ComponentTypeSection, InstanceType,
@@ -257,67 +255,17 @@ impl PublishObserver for Recorder {
     }
 }
 
-struct DockerRegistry {
-    process: Child,
-    host: RegistryHost,
-    _directory: TempDir,
-}
-
-impl DockerRegistry {
-    /// Starts a registry. If the program is not installed, prints a message and returns `None`.
-    fn start() -> Option<Self> {
-        let directory = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let config = directory.path().join("config.yml");
-        let storage = directory.path().join("storage");
-        let text = format!(
-            "version: 0.1\nlog:\n  level: warn\nstorage:\n  filesystem:\n    rootdirectory: {}\nhttp:\n  addr: 127.0.0.1:{port}\n",
-            storage.display()
-        );
-        fs::write(&config, text).unwrap();
-        let started = Command::new("docker-registry")
-            .arg("serve")
-            .arg(&config)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut process = match started {
-            Ok(process) => process,
-            Err(error) => {
-                println!("skipped: the program docker-registry cannot be started: {error}");
-                return None;
-            }
-        };
-        // The program blocks if nobody reads its messages.
-        let messages = BufReader::new(process.stderr.take().unwrap());
-        std::thread::spawn(move || messages.lines().for_each(drop));
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(Instant::now() < deadline, "docker-registry does not listen after 30 seconds");
-            assert!(process.try_wait().unwrap().is_none(), "docker-registry has exited");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let host = RegistryHost::parse(&format!("127.0.0.1:{port}")).unwrap();
-        Some(Self { process, host, _directory: directory })
-    }
-
-    fn client(&self) -> OciClient {
-        let mut plain_http = PlainHttpRegistries::default();
-        plain_http.add(self.host.clone()).unwrap();
-        OciClient::new(OciClientOptions {
-            downloader: Downloader::new(DownloaderOptions::default()),
-            credentials: OciCredentials::default(),
-            plain_http,
-        })
-    }
-}
-
-impl Drop for DockerRegistry {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// Returns a client for the registry, and the registry's host.
+fn client(registry: &DockerRegistry) -> (OciClient, RegistryHost) {
+    let host = RegistryHost::parse(&registry.address()).unwrap();
+    let mut plain_http = PlainHttpRegistries::default();
+    plain_http.add(host.clone()).unwrap();
+    let client = OciClient::new(OciClientOptions {
+        downloader: Downloader::new(DownloaderOptions::default()),
+        credentials: OciCredentials::default(),
+        plain_http,
+    });
+    (client, host)
 }
 
 async fn within_time_limit<T>(test: impl Future<Output = T>) -> T {
@@ -326,12 +274,12 @@ async fn within_time_limit<T>(test: impl Future<Output = T>) -> T {
 
 #[tokio::test]
 async fn pushed_release_is_found_by_its_version() {
-    let Some(registry) = DockerRegistry::start() else { return };
+    let Some(registry) = DockerRegistry::start(|_| String::new()) else { return };
     let project = Project::new();
     let built = build(project.sources()).unwrap();
     within_time_limit(async {
-        let client = registry.client();
-        let repository = Repository::new(registry.host.clone(), "acme/dns").unwrap();
+        let (client, host) = client(&registry);
+        let repository = Repository::new(host, "acme/dns").unwrap();
         let options = OciPublishOptions::default();
         let recorder = Recorder::default();
         let published = publish_oci(&built.release, &client, &repository, options, &recorder).await.unwrap();
@@ -374,14 +322,14 @@ async fn pushed_release_is_found_by_its_version() {
 
 #[tokio::test]
 async fn component_is_published_alone() {
-    let Some(registry) = DockerRegistry::start() else { return };
+    let Some(registry) = DockerRegistry::start(|_| String::new()) else { return };
     let project = Project::new();
     let mut sources = project.sources();
     sources.natives.clear();
     let built = build(sources).unwrap();
     within_time_limit(async {
-        let client = registry.client();
-        let repository = Repository::new(registry.host.clone(), "acme/dns").unwrap();
+        let (client, host) = client(&registry);
+        let repository = Repository::new(host, "acme/dns").unwrap();
         let options = OciPublishOptions::default();
         let published = publish_oci(&built.release, &client, &repository, options, &()).await.unwrap();
         assert_eq!(published.digest, published.component_digest);

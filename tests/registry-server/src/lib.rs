@@ -27,6 +27,7 @@ mod answer;
 mod body;
 mod certificates;
 mod description;
+mod docker_registry;
 mod faults;
 mod git;
 mod hostile;
@@ -49,6 +50,7 @@ pub use description::{
     ComponentChannel, FileDescription, ModuleRelease, OciRepository, PackageContent, ProviderRelease,
     RegistryModule, RegistryProvider, ServerDescription, SignatureKind,
 };
+pub use docker_registry::DockerRegistry;
 pub use faults::{Fault, FaultRule};
 pub use hostile::HostileArchive;
 pub use listeners::{Origin, ServerAddresses};

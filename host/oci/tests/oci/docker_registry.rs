@@ -1,89 +1,30 @@
 //! Tests the client against Debian's `docker-registry`.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
 use wardian_address::Version;
 use wardian_digest::Sha256Digest;
 use wardian_oci::media_type::{IMAGE_INDEX, IMAGE_MANIFEST, PROVIDER, WASM_CONFIG, WASM_LAYER};
 use wardian_oci::provider::{component_tag, version_tag};
 use wardian_oci::{
     BlobDescriptor, ComponentSummary, CredentialsBlock, CredentialsOptions, CredentialsScope, Descriptor,
-    EMPTY_CONFIG_CONTENT, ImageIndex, ImageManifest, OciError, OciPlatform, PlainHttpRegistries,
+    EMPTY_CONFIG_CONTENT, ImageIndex, ImageManifest, OciClient, OciError, OciPlatform, PlainHttpRegistries,
     RegistryCredential, RegistryHost, Repository, UploadSource, WasmConfig,
 };
+use wardian_registry_server::DockerRegistry;
 
 use crate::fake_registry::{new_client, within_time_limit};
 
-struct DockerRegistry {
-    process: Child,
-    host: RegistryHost,
-    _directory: TempDir,
-}
-
-impl DockerRegistry {
-    /// Starts a registry. If the program is not installed, prints a message and returns `None`.
-    fn start(authentication: impl Fn(&Path) -> String) -> Option<Self> {
-        let directory = tempfile::tempdir().unwrap();
-        // Another process can take the port before the registry listens; then the start fails.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let config = directory.path().join("config.yml");
-        let storage = directory.path().join("storage");
-        let text = format!(
-            "version: 0.1\nlog:\n  level: warn\nstorage:\n  filesystem:\n    rootdirectory: {}\n  delete:\n    enabled: true\nhttp:\n  addr: 127.0.0.1:{port}\n{}",
-            storage.display(),
-            authentication(directory.path()),
-        );
-        fs::write(&config, text).unwrap();
-        let started = Command::new("docker-registry")
-            .arg("serve")
-            .arg(&config)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut process = match started {
-            Ok(process) => process,
-            Err(error) => {
-                println!("skipped: the program docker-registry cannot be started: {error}");
-                return None;
-            }
-        };
-        // The program blocks if nobody reads its messages.
-        let messages = BufReader::new(process.stderr.take().unwrap());
-        std::thread::spawn(move || messages.lines().for_each(drop));
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(Instant::now() < deadline, "docker-registry does not listen after 30 seconds");
-            assert!(process.try_wait().unwrap().is_none(), "docker-registry has exited");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let host = RegistryHost::parse(&format!("127.0.0.1:{port}")).unwrap();
-        Some(Self { process, host, _directory: directory })
-    }
-
-    fn client(&self, credential: Option<RegistryCredential>) -> wardian_oci::OciClient {
-        let mut plain_http = PlainHttpRegistries::default();
-        plain_http.add(self.host.clone()).unwrap();
-        let scope = CredentialsScope::parse(self.host.as_str()).unwrap();
-        let blocks = credential.map(|credential| CredentialsBlock::with_credential(scope, credential));
-        new_client(
-            plain_http,
-            CredentialsOptions { blocks: blocks.into_iter().collect(), ..CredentialsOptions::default() },
-        )
-    }
-}
-
-impl Drop for DockerRegistry {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// Returns a client for the registry, and the registry's host.
+fn client(registry: &DockerRegistry, credential: Option<RegistryCredential>) -> (OciClient, RegistryHost) {
+    let host = RegistryHost::parse(&registry.address()).unwrap();
+    let mut plain_http = PlainHttpRegistries::default();
+    plain_http.add(host.clone()).unwrap();
+    let scope = CredentialsScope::parse(host.as_str()).unwrap();
+    let blocks = credential.map(|credential| CredentialsBlock::with_credential(scope, credential));
+    let credentials =
+        CredentialsOptions { blocks: blocks.into_iter().collect(), ..CredentialsOptions::default() };
+    (new_client(plain_http, credentials), host)
 }
 
 fn blob(bytes: &[u8]) -> BlobDescriptor {
@@ -94,8 +35,8 @@ fn blob(bytes: &[u8]) -> BlobDescriptor {
 async fn pushed_provider_is_pulled() {
     let Some(registry) = DockerRegistry::start(|_| String::new()) else { return };
     within_time_limit(async {
-        let client = registry.client(None);
-        let repository = Repository::new(registry.host.clone(), "acme/dns").unwrap();
+        let (client, host) = client(&registry, None);
+        let repository = Repository::new(host, "acme/dns").unwrap();
         assert!(client.provider_versions(&repository).await.unwrap_err().is_not_found());
 
         // Larger than a blob that is uploaded with one request.
@@ -179,14 +120,15 @@ async fn registry_accepts_only_the_correct_password() {
     };
     let Some(registry) = start() else { return };
     within_time_limit(async {
-        let repository = Repository::new(registry.host.clone(), "x").unwrap();
+        let host = RegistryHost::parse(&registry.address()).unwrap();
+        let repository = Repository::new(host, "x").unwrap();
         let source = UploadSource::Bytes("content".into());
         for credential in [None, Some(RegistryCredential::from_password("me", "wrong"))] {
-            let client = registry.client(credential);
+            let (client, _) = client(&registry, credential);
             let error = client.push_blob(&repository, blob(b"content"), &source, &|_| {}).await.unwrap_err();
             assert!(matches!(error, OciError::Unauthorized { .. }), "{error}");
         }
-        let client = registry.client(Some(RegistryCredential::from_password("me", "s3cret")));
+        let (client, _) = client(&registry, Some(RegistryCredential::from_password("me", "s3cret")));
         client.push_blob(&repository, blob(b"content"), &source, &|_| {}).await.unwrap();
         assert_eq!(client.blob(&repository, blob(b"content"), 100).await.unwrap(), "content");
     })
