@@ -60,20 +60,20 @@ pub(crate) fn describe(path: &Path) -> String {
     match FileKind::from_header(&header) {
         FileKind::Elf if header.len() > ELF_BYTE_ORDER => match elf_processor(&header) {
             Some(processor) if processor == here && system != "macos" => {
-                "it is for this kind of machine; a library or loader that it needs may be missing".into()
+                "it is for this platform; a library or loader that it needs may be missing".into()
             }
             processor => {
                 let processor = processor.unwrap_or("an unknown processor");
-                format!("it is for Linux on {processor}, and this is {system} on {here}")
+                format!("it is for Linux on {processor}, but this machine runs {system} on {here}")
             }
         },
         FileKind::MachO if system == "macos" => {
             format!("it is for macOS; it may be for a processor other than {here}")
         }
-        FileKind::MachO => format!("it is for macOS, and this is {system} on {here}"),
-        FileKind::Windows => format!("it is for Windows, and this is {system} on {here}"),
+        FileKind::MachO => format!("it is for macOS, but this machine runs {system} on {here}"),
+        FileKind::Windows => format!("it is for Windows, but this machine runs {system} on {here}"),
         FileKind::Script => "it is a script; its interpreter may be missing".into(),
         FileKind::Empty => "the file is empty".into(),
-        _ => "it is not an executable of a known format".into(),
+        _ => "it is not in a known executable format".into(),
     }
 }

@@ -76,8 +76,8 @@ pub enum HandshakeError {
     Unrecognized { line: String },
     /// The plugin was built for Terraform before 0.7.
     #[error(
-        "printed {line:?}, which is the handshake of plugins for Terraform before 0.7. It must be rebuilt \
-         with a current plugin SDK; look for a newer version of the plugin"
+        "printed {line:?}, which is the handshake of plugins for Terraform before 0.7. The plugin must be \
+         rebuilt with a current plugin SDK; look for a newer version of the plugin"
     )]
     Ancient { line: String },
     /// The version of the handshake is not supported.

@@ -99,7 +99,7 @@ pub struct NativePackage {
 #[non_exhaustive]
 pub enum LaunchError {
     /// The directory for the socket could not be created.
-    #[error("could not create a directory for its socket below {}: {source}", path.display())]
+    #[error("could not create a directory for its socket in {}: {source}", path.display())]
     SocketDirectory { path: PathBuf, source: io::Error },
     /// The bridge's certificate could not be created.
     #[error(transparent)]

@@ -167,7 +167,8 @@ impl ConfigurationCalls for NativeWire {
             client_capabilities: capabilities(request.capabilities),
         };
         if let Some(process) = self.own() {
-            // Other providers can no longer rely on this process's previous configuration.
+            // The process will have another configuration, so other providers can no longer share
+            // it.
             if let Own::Configured(shared) = &*self.lock() {
                 self.plugin.processes().forget(shared);
             }

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entry_names_are_file_names() {
+    fn schema_cache_entry_names_are_valid_file_names() {
         let named = name("h1:DBD3jwW+V36BybqzDa/TEhKWRclYw0Qrojsri6lKeVgY=").unwrap();
         assert!(named.starts_with("h1_DBD3jwW-V36BybqzDa_TEhKWRclYw0Qrojsri6lKeVgY-"), "{named}");
         for bad in ["", "..", "a b", "\0", &"x".repeat(101)] {

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn best_common_version_is_chosen() {
+    fn highest_common_protocol_version_is_chosen() {
         use ProtocolVersion::{Five, Six};
         for (ours, theirs, chosen) in [
             (&[Six, Five][..], Some("5,6"), Six),

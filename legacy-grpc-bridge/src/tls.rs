@@ -37,7 +37,7 @@ pub(crate) fn describe_error(error: &std::io::Error) -> String {
     let cause = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
     match cause {
         Some(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) => {
-            "the listener there has a different certificate than the plugin announced".to_owned()
+            "the listener at that address has a different certificate than the plugin announced".to_owned()
         }
         _ => format!("TLS failed: {error}"),
     }

@@ -71,13 +71,13 @@ impl Options {
                         .next()
                         .and_then(|runs| runs.parse().ok())
                         .filter(|runs| *runs > 0)
-                        .context("--runs needs a number greater than 0")?;
+                        .context("--runs requires a number greater than 0")?;
                 }
                 "--only" => {
                     let sections = arguments.next().map_or("", String::as_str);
                     options.only = sections.split(',').map(str::to_owned).collect();
                     if !options.only.iter().all(|name| SECTIONS.contains(&name.as_str())) {
-                        bail!("--only needs names from this list: {}", SECTIONS.join(","));
+                        bail!("--only requires names from this list: {}", SECTIONS.join(","));
                     }
                 }
                 other => bail!("`bench` does not accept `{other}`"),
@@ -98,7 +98,7 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
     }
     let wardian = workspace.host_program("wardian");
     let terraform = oracle::terraform()
-        .inspect_err(|reason| note(&format!("no measurements of Terraform: {reason}")))
+        .inspect_err(|reason| note(&format!("skipped the measurements of Terraform: {reason}")))
         .ok();
     let mut rows = Vec::new();
     for section in SECTIONS.into_iter().filter(|name| options.includes(name)) {

@@ -28,7 +28,7 @@ pub(crate) fn median(sorted: &[Duration]) -> Duration {
 pub(crate) fn call_row(line: &str, targets: &[(&str, f64, &str)]) -> Result<Row> {
     let mut parts = line.split('\t');
     let (Some(what), Some(value), Some(unit)) = (parts.next(), parts.next(), parts.next()) else {
-        bail!("an example printed `{line}`, which is not name, value and unit separated by tabs");
+        bail!("an example printed `{line}`, which is not a name, a value and a unit, separated by tabs");
     };
     let target = targets
         .iter()
@@ -88,7 +88,7 @@ mod tests {
     const TARGETS: [(&str, f64, &str); 2] = [("instantiate", 50.0, "µs"), ("plan call", 20.0, "µs")];
 
     #[test]
-    fn call_rows_are_compared_with_their_targets() {
+    fn call_row_over_its_target_is_detected() {
         let row = |line: &str| call_row(line, &TARGETS);
         assert!(!row("instantiate\t12.5\tµs").unwrap().exceeds_target());
         assert!(row("plan call\t20.1\tµs").unwrap().exceeds_target());

@@ -49,7 +49,7 @@ pub(crate) fn rows(
     let mut rows = round_trips(workspace, directory, wardian)?;
     match mirror() {
         Ok(mirror) => rows.extend(aws(directory, wardian, terraform, &mirror)?),
-        Err(reason) => note(&format!("no measurements with the AWS provider: {reason}")),
+        Err(reason) => note(&format!("skipped the measurements with the AWS provider: {reason}")),
     }
     Ok(rows)
 }
@@ -58,7 +58,7 @@ fn round_trips(workspace: &Workspace, directory: &Path, wardian: &Path) -> Resul
     let program = workspace.host_program(ROUND_TRIPS);
     let fake = workspace.host_program("wardian-native-plugin");
     if let Some(absent) = [&program, &fake].into_iter().find(|file| !file.is_file()) {
-        note(&format!("no measurements of the bridge: there is no {}", absent.display()));
+        note(&format!("skipped the measurements of the bridge: {} does not exist", absent.display()));
         return Ok(Vec::new());
     }
     let step = Step::start("Measuring the bridge");
@@ -141,9 +141,12 @@ fn aws(directory: &Path, wardian: &Path, terraform: Option<&Path>, mirror: &Path
             bench
                 .row(&format!("aws: {command}"), "ms", 0.25, |program| bench.wall(program, &one, command))?,
         );
-        rows.push(bench.row(&format!("aws: {command}, memory of the core"), "MB", 0.2, |program| {
-            Ok(megabytes(bench.process_stats(program, &one, command)?.peak_bytes))
-        })?);
+        rows.push(bench.row(
+            &format!("aws: {command}, memory of the main process"),
+            "MB",
+            0.2,
+            |program| Ok(megabytes(bench.process_stats(program, &one, command)?.peak_bytes)),
+        )?);
     }
     let regions: Vec<String> = (1..=10).map(|number| format!("eu-central-{number}")).collect();
     let regions: Vec<&str> = regions.iter().map(String::as_str).collect();

@@ -37,7 +37,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let first = demo.state()?;
     ensure!(
         first.instances >= 30,
-        "the state has {} resource instances instead of 30 or more",
+        "the state has {} resource instances, but at least 30 are expected",
         first.instances
     );
     demo.files_exist(&[
@@ -58,7 +58,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let second = demo.state()?;
     ensure!(
         second.serial > first.serial,
-        "the state's serial was {} and is {} after a change",
+        "a change did not increase the serial of the state: it was {} and is now {}",
         first.serial,
         second.serial
     );
@@ -74,10 +74,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ensure!(last.instances == 0, "{} resource instances remain in the state after `destroy`", last.instances);
     demo.files_are_gone(&["build/inventory.json", "build/secrets/database.secret"])?;
     let left = demo.capture(&["state", "list"])?;
-    ensure!(left.is_empty(), "`state list` names resources after `destroy`");
+    ensure!(left.is_empty(), "`state list` prints resources after `destroy`");
 
     say(&format!(
-        "\nThe demo has passed, in {}. Its directory is {}.",
+        "\nThe demo passed in {}. Its directory is {}.",
         elapsed(started.elapsed()),
         demo.directory.display()
     ));
@@ -150,7 +150,7 @@ impl Demo {
         let managed = list.lines().filter(|line| !is_data(line)).count();
         ensure!(
             managed == state.instances,
-            "`state list` names {managed} managed instances, the state contains {}",
+            "`state list` prints {managed} managed instances, but the state contains {}",
             state.instances
         );
         self.expect(0, &["state", "show", "random_pet.platform"])?;

@@ -58,7 +58,7 @@ fn fan(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
     let of_terraform = |pick: fn(&[Measurement]) -> f64| theirs.as_deref().map(pick);
     Ok(vec![
         shared("plan of 1000 + 1000", "ms", wall(&ours), of_terraform(wall), PLAN_SHARE),
-        shared("its peak memory", "MB", peak(&ours), of_terraform(peak), MEMORY_SHARE),
+        shared("plan, peak memory", "MB", peak(&ours), of_terraform(peak), MEMORY_SHARE),
     ])
 }
 
@@ -108,7 +108,7 @@ fn very_many(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
         // Commands that only read the state finish too quickly to measure how their cost grows.
         if most != Some(READ_MILLISECONDS) {
             rows.push(alone("  times that of 10,000", "x", wall(large) / wall(small), Some(SLOPE)));
-            rows.push(alone("  its peak memory", "MB", peak(large), None));
+            rows.push(alone("  peak memory", "MB", peak(large), None));
             rows.push(alone("  times that of 10,000", "x", peak(large) / peak(small), Some(SLOPE)));
         }
     }

@@ -77,8 +77,8 @@ pub(crate) fn within_budget(artifacts: &[Artifact]) -> Result<()> {
     let sum = embedded(artifacts);
     if sum > BUDGET {
         bail!(
-            "the embedded plugins have {sum} bytes together, which exceeds the budget of {BUDGET}; `cargo \
-             xtask guests` lists them"
+            "the embedded plugins have a total size of {sum} bytes, which exceeds the budget of {BUDGET}; \
+             `cargo xtask guests` lists them"
         );
     }
     Ok(())

@@ -32,7 +32,7 @@ impl Selection {
 
 /// Builds the host. The guests must already be built, since the binary embeds them.
 pub(crate) fn build(workspace: &Workspace, selection: Selection) -> Result<()> {
-    let step = Step::start("Building the host (the first time includes wasmtime: some 8 minutes on 2 cores)");
+    let step = Step::start("Building the host (the first build takes about 8 minutes on 2 cores)");
     process::run(workspace.cargo().arg("build").args(selection.arguments()))?;
     step.done("built");
     Ok(())

@@ -18,7 +18,7 @@ const COSTS: &str = "tests/end-to-end/tests/hostile/costs.md";
 /// The options after `hostile`.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
-    /// The binary to attack, instead of the built one.
+    /// The binary to attack. By default, the binary that this command builds.
     pub(crate) binary: Option<PathBuf>,
     /// Selects the attacks whose names contain this text.
     only: String,
@@ -93,15 +93,15 @@ fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         writeln!(rows, "| {name} | {before} | {cost} |")?;
     }
     let path = workspace.root.join(COSTS);
-    let head = "# What hostile components, packages and expressions cost\n\n\
-                The highest resident memory and the CPU time of the command that reads the input, from\n\
+    let head = "# Costs of hostile components, packages and expressions\n\n\
+                The peak resident memory and the CPU time of the command that reads the input, from\n\
                 `cargo xtask hostile --costs --binary PATH`. A command is killed at 3 GiB, and an expression's\n\
                 after 25 s. The bound of each row is 512 MiB and 30 s. A command that ends before the first\n\
-                measurement, within some 10 ms, has 0 MiB.\n\n\
+                measurement, after about 10 ms, is listed with 0 MiB.\n\n\
                 | input | before the defenses | now |\n|---|---|---|\n";
     std::fs::write(&path, format!("{head}{rows}"))
         .with_context(|| format!("could not write {}", path.display()))?;
-    say(&format!("{} costs are in {COSTS}", now.costs.len()));
+    say(&format!("Wrote {} costs to {COSTS}", now.costs.len()));
     Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn recording_needs_another_binary() {
+    fn recording_requires_a_specified_binary() {
         assert!(Options::parse(&["--record".into()]).is_err());
         assert!(Options::parse(&["--only".into(), "links/".into()]).is_ok());
     }

@@ -44,8 +44,8 @@ fn one_large(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
     let their_layout = programs.of_terraform(RUNS, directory, &["fmt", "-check"])?;
     Ok(vec![
         shared("validate of 1000 variables", "ms", wall(&ours), theirs.as_deref().map(wall), VALIDATE_SHARE),
-        shared("its peak memory", "MB", peak(&ours), theirs.as_deref().map(peak), MEMORY_SHARE),
-        shared("fmt -check of it", "ms", wall(&layout), their_layout.as_deref().map(wall), LAYOUT_SHARE),
+        shared("validate, peak memory", "MB", peak(&ours), theirs.as_deref().map(peak), MEMORY_SHARE),
+        shared("fmt -check", "ms", wall(&layout), their_layout.as_deref().map(wall), LAYOUT_SHARE),
     ])
 }
 

@@ -48,7 +48,7 @@ Commands:
   demo      build Wardian, then plan, apply, change and destroy tests/demo with it
   test      build Wardian, then run every test of the workspace
   hostile   build Wardian, then attack it with hostile components, configurations and files
-  interop   build Wardian, then work with a real peer: `interop aws`,
+  interop   build Wardian, then test it with a real peer: `interop aws`,
             `interop install`, `interop ssh`, `interop terraform` or
             `interop wrappers`; or compare configurations
             under Terraform and Wardian:
@@ -58,7 +58,7 @@ Commands:
   guests    build the plugins alone
   limits    build Wardian, then print size, start-up time and number of dependencies,
             and fail if one exceeds its limit
-  release   build, pack and try the archive of a release for one target
+  release   build, pack and test the archive of a release for one target
   words     fail if a rejected synonym of docs/glossary.md occurs in code or text
   names     list public type names that are defined twice
   file-access  fail if code of the host opens files without wardian-files
@@ -72,7 +72,7 @@ Options:
   hostile --only <TEXT>   attacks with this text in their names
   hostile --binary <PATH> attack another binary; with --record, its results are recorded
             as those of the version before the defenses; with --costs, compare what attacks cost
-  hostile --components-for <MINUTES>   try random components
+  hostile --components-for <MINUTES>   test random components
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
   interop wrappers --only <TEXT>   tools with this text in their names
   interop wrappers --binary <PATH> run this binary instead of building one

@@ -54,7 +54,7 @@ pub(crate) fn agrees_on_lock(terraform: &Path, directory: &Path) -> Result<()> {
     let theirs: BTreeMap<String, String> = serde_json::from_value(answer["provider_selections"].clone())
         .context("`terraform version -json` names no providers")?;
     if ours != theirs {
-        bail!("Terraform reads {theirs:?} in {}, Wardian wrote {ours:?}", file.display());
+        bail!("Terraform reads {theirs:?} in {}, but Wardian wrote {ours:?}", file.display());
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Opti
             let path = format!("{path}.{key}");
             match (left.get(key), right.get(key)) {
                 (Some(left), Some(right)) => first_difference(&path, left, right),
-                _ => Some(format!("at {path}, which only one of them has")),
+                _ => Some(format!("at {path}, which only one of the two documents contains")),
             }
         }),
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => left
@@ -87,7 +87,8 @@ pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Opti
             .zip(right)
             .enumerate()
             .find_map(|(index, (left, right))| first_difference(&format!("{path}[{index}]"), left, right)),
-        _ => (theirs != ours).then(|| format!("at {path}: {theirs} there, {ours} in the file")),
+        _ => (theirs != ours)
+            .then(|| format!("at {path}: Terraform returned {theirs}, but Wardian's value is {ours}")),
     }
 }
 
@@ -129,9 +130,12 @@ mod tests {
         );
         assert_eq!(
             difference(r#"{ "a": [{ "b": 1 }] }"#, r#"{ "a": [{ "b": 2 }] }"#).unwrap(),
-            "at .a[0].b: 1 there, 2 in the file"
+            "at .a[0].b: Terraform returned 1, but Wardian's value is 2"
         );
-        assert_eq!(difference(r#"{ "a": null }"#, "{}").unwrap(), "at .a, which only one of them has");
+        assert_eq!(
+            difference(r#"{ "a": null }"#, "{}").unwrap(),
+            "at .a, which only one of the two documents contains"
+        );
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn put_aside(folder: &Path, round: usize) -> Result<()> {
     let made = folder.join("made");
     let count = fs::read_dir(&made).with_context(|| format!("could not read {}", made.display()))?.count();
     if count != 1000 {
-        bail!("{} holds {count} files after an apply of 1000", made.display());
+        bail!("{} contains {count} files instead of 1000 after an apply", made.display());
     }
     for name in ["made", "terraform.tfstate", "audit.jsonl"] {
         let path = folder.join(name);
@@ -143,11 +143,11 @@ fn put_aside(folder: &Path, round: usize) -> Result<()> {
 fn request_rows(workspace: &Workspace, artifacts: &[Artifact]) -> Result<Vec<Row>> {
     let program = workspace.host_program(REQUESTS);
     if !program.is_file() {
-        note(&format!("no measurements of requests: there is no {}", program.display()));
+        note(&format!("skipped the measurements of requests: {} does not exist", program.display()));
         return Ok(Vec::new());
     }
     let Some(guest) = artifacts.iter().find(|artifact| artifact.name == "hostile-network") else {
-        note("no measurements of requests: the test component hostile-network is not built");
+        note("skipped the measurements of requests: the test component hostile-network has not been built");
         return Ok(Vec::new());
     };
     let mut command = Command::new(&program);
@@ -161,7 +161,7 @@ fn request_row(line: &str) -> Result<Row> {
     let (Some(what), Some(value), Some("µs"), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
     else {
-        bail!("{REQUESTS} printed `{line}`, which is not name, value and µs separated by tabs");
+        bail!("{REQUESTS} printed `{line}`, which is not a name, a value and µs, separated by tabs");
     };
     Ok(Row {
         what: what.to_owned(),
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn request_row_is_compared_with_its_target() {
+    fn request_row_over_its_target_is_detected() {
         assert!(request_row("request beyond native\t100.1\tµs").unwrap().exceeds_target());
         assert!(!request_row("request beyond native\t99\tµs").unwrap().exceeds_target());
         assert!(request_row("request, native\t400\tµs").unwrap().target.is_none());

@@ -38,7 +38,7 @@ impl Options {
             match argument.as_str() {
                 "--target" => options.target = Some(value()?),
                 "--profile" => options.profile = value()?,
-                other => bail!("`release` does not take `{other}`"),
+                other => bail!("`release` does not accept `{other}`"),
             }
         }
         Ok(options)
@@ -64,7 +64,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 fn host_target() -> Result<String> {
     let described = process::output(Command::new("rustc").arg("-vV"))?;
     let host = described.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc does not report its host")
+    host.map(str::to_owned).context("rustc does not report its host triple")
 }
 
 /// Returns the version of the workspace. A tag that starts the workflow must contain the same

@@ -23,7 +23,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<u64> {
         [option, number] if option == "--steps" => number,
         _ => bail!("`hostile files` accepts only `--steps <N>`"),
     };
-    text.parse().with_context(|| format!("--steps needs a number, not `{text}`"))
+    text.parse().with_context(|| format!("--steps requires a number, not `{text}`"))
 }
 
 pub(crate) fn run(workspace: &Workspace, operations: u64) -> Result<ExitCode> {

@@ -74,8 +74,8 @@ fn first_that_works(workspace: &Workspace) -> Result<Toolchain> {
     note(&format!("{rustup:#}; compiling it instead"));
     from_debian(workspace).map_err(|debian| {
         anyhow!(
-            "the standard library for {TARGET} is missing, and both ways to get it failed.\n- rustup: \
-             {rustup:#}\n- from Debian's sources: {debian:#}\nWith network access, `rustup target \
+            "the standard library for {TARGET} is missing, and both methods of installing it failed.\n- \
+             rustup: {rustup:#}\n- from Debian's sources: {debian:#}\nWith network access, `rustup target \
              add {TARGET}` is enough."
         )
     })
@@ -96,7 +96,7 @@ fn with_rustup() -> Result<Toolchain> {
     }
     let step = Step::start(&format!("Adding {TARGET} with rustup"));
     process::run_within(Command::new("rustup").args(["target", "add", TARGET]), RUSTUP_LIMIT)?;
-    let toolchain = installed().context("rustup added it to a different toolchain than rustc's")?;
+    let toolchain = installed().context("rustup added it to a toolchain other than rustc's")?;
     step.done("added");
     Ok(toolchain)
 }

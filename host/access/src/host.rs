@@ -33,7 +33,7 @@ pub enum HostProblem {
     #[error("it is empty")]
     Empty,
     /// The name has more than 253 bytes.
-    #[error("it is longer than a host name can be")]
+    #[error("it exceeds the maximum length of a host name")]
     TooLong,
     /// The name has a leading dot, or two dots in a row.
     #[error("a label is empty")]

@@ -26,12 +26,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses of the metadata services of clouds.
 const METADATA: [IpAddr; 10] = [
-    // Used by most clouds.
+    // The address that most clouds use.
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
-    // Container credentials of ECS and EKS.
+    // The endpoints for container credentials of ECS and EKS.
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 23)),
-    // Tencent, Alibaba, Oracle (its older address), and Azure's agent.
+    // The addresses of Tencent, of Alibaba, of Oracle (the older one), and of Azure's agent.
     IpAddr::V4(Ipv4Addr::new(169, 254, 0, 23)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
@@ -135,7 +135,7 @@ impl EmbeddedAddresses {
         let (certain, first, second, third, fourth) = match address.segments() {
             [0x64, 0xff9b, 0, 0, 0, 0, ..] => (last, None, None, None, None),
             [0x2002, ..] => (at([2, 3, 4, 5]), None, None, None, None),
-            // The ninth byte is not used.
+            // The format (RFC 6052) skips the byte with index 8.
             [0x64, 0xff9b, 1, ..] => (None, at([6, 7, 9, 10]), at([7, 9, 10, 11]), at([9, 10, 11, 12]), last),
             [0x2001, 0, ..] => (None, at([4, 5, 6, 7]), last.map(|client| !client), None, None),
             [0, 0, 0, 0, 0, 0, 0, 0 | 1] => (None, None, None, None, None),
@@ -173,7 +173,7 @@ fn kind_of_v4(address: Ipv4Addr) -> AddressKind {
         (0, _, _) | (192, 0, 0 | 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) | (198, 18..=19, _) => {
             AddressKind::Reserved
         }
-        // Multicast, future use, broadcast.
+        // Multicast, reserved for future use, broadcast.
         (224..=255, _, _) => AddressKind::Reserved,
         _ => AddressKind::Public,
     }

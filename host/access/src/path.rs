@@ -96,7 +96,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn normalized_path_is_stable(text in "[a./]{1,16}") {
+        fn normalizing_a_normalized_path_changes_nothing(text in "[a./]{1,16}") {
             if let Ok(once) = path(&text) {
                 prop_assert!(!once.components().any(|part| matches!(part, Component::ParentDir | Component::CurDir)));
                 prop_assert_eq!(normalize(Path::new("/srv/project"), &once), Ok(once.clone()));

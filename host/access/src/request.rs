@@ -472,7 +472,7 @@ pub enum AccessRequestError {
         problem: HostProblem,
     },
     /// The authority contains user information: `user@host`.
-    #[error("an address must not contain a user")]
+    #[error("a URL must not contain a user name")]
     User,
     #[error("{0:?} is not a port")]
     Port(String),

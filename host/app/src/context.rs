@@ -124,7 +124,7 @@ impl AppContext {
         let catalogue = catalogue::embedded();
         let reattached = parse_reattachments(environment.reattached()).map_err(|error| {
             let detail = format!("The variable TF_REATTACH_PROVIDERS is not valid: {error}.");
-            AppError::new("Invalid providers to reattach to", detail)
+            AppError::new("Invalid value for TF_REATTACH_PROVIDERS", detail)
         })?;
         let mut context = Self {
             frontend,
@@ -354,7 +354,8 @@ impl AppContext {
         let named = self.environment.cli_config_file();
         let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
         let main_file = named.clone().or_else(own);
-        // If the environment specifies a CLI configuration file, the directory is not read either.
+        // If the environment specifies a CLI configuration file, the files in `~/.terraform.d` are
+        // not read.
         let directory = match named {
             Some(_) => None,
             None => home.as_ref().map(|home| home.join(".terraform.d")),

@@ -42,7 +42,7 @@ variables! {
     WORKSPACE = "TF_WORKSPACE": "the selected workspace (overrides `workspace select`)";
     CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
     TOKEN = "TF_TOKEN_": "TF_TOKEN_app_example_com: the API token for the host app.example.com";
-    PLUGIN_CACHE = "TF_PLUGIN_CACHE_DIR": "the directory of downloaded provider packages, for all configurations";
+    PLUGIN_CACHE = "TF_PLUGIN_CACHE_DIR": "the cache directory for provider packages, shared by all configurations";
     PLUGIN_CACHE_MAY_BREAK = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "not empty: use cached packages whose hash is not in the lock file";
     REGISTRY_RETRIES = "TF_REGISTRY_DISCOVERY_RETRY": "how many times a failed request to a registry is retried";
     REGISTRY_TIMEOUT = "TF_REGISTRY_CLIENT_TIMEOUT": "the timeout of requests to registries, in seconds";
@@ -57,7 +57,7 @@ variables! {
     GOOGLE_CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS": "the file with the credentials for modules in Google Cloud Storage";
     OFFLINE = "WARDIAN_OFFLINE": "not empty: no command sends requests to registries, mirrors and module sources";
     OCI_PLAIN_HTTP = "WARDIAN_OCI_PLAIN_HTTP": "the OCI registries on this machine that are accessed without TLS: comma-separated, such as localhost:5000";
-    SOURCE_DATE = "SOURCE_DATE_EPOCH": "the time in published releases, in seconds since 1970, instead of 1980-01-01";
+    SOURCE_DATE = "SOURCE_DATE_EPOCH": "the timestamp of files in published releases, in seconds since 1970, instead of 1980-01-01";
     NETRC = "NETRC": "the netrc file with credentials for downloads, instead of ~/.netrc";
     LOG = "WARDIAN_LOG": "the log level for standard error: trace, debug, info, warn, error, or a filter such as `wardian_engine=debug`";
     TERRAFORM_LOG = "TF_LOG": "the log level if WARDIAN_LOG is not set; `JSON`: level trace, in JSON format";
@@ -69,8 +69,8 @@ variables! {
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
     AUDIT = "WARDIAN_AUDIT": "the audit log file, for commands without -audit-log";
     CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's policy directory `wardian`, instead of ~/.config";
-    RUNTIME_DIRECTORY = "XDG_RUNTIME_DIR": "the parent of the file with credentials of container tools";
-    PROGRAMS = "PATH": "the directories of git, hg and the credential helpers of container tools";
+    RUNTIME_DIRECTORY = "XDG_RUNTIME_DIR": "the parent of `containers/auth.json`, the credentials file of container tools";
+    PROGRAMS = "PATH": "the directories in which git, hg and the credential helpers of container tools are found";
     OUTPUT = "WARDIAN_OUTPUT": "`terraform` or `tofu`: print exactly that program's lines, as if called by its name";
     NO_COLOR = "NO_COLOR": "not empty: no color";
     TERMINAL = "TERM": "`dumb`: no color and no live progress";

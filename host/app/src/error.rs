@@ -93,13 +93,13 @@ pub fn json_reason(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Eof if line == 1 && column == 0 => "it is empty".to_owned(),
         serde_json::error::Category::Eof => {
-            format!("it ends in the middle of a value, in line {line}, column {column}, as if truncated")
+            format!("it ends in the middle of a value, at line {line}, column {column}; it may be truncated")
         }
         serde_json::error::Category::Syntax => {
-            format!("it is not valid JSON in line {line}, column {column}")
+            format!("it is not valid JSON at line {line}, column {column}")
         }
         serde_json::error::Category::Data => {
-            format!("it has unexpected content in line {line}, column {column}")
+            format!("it has unexpected content at line {line}, column {column}")
         }
         serde_json::error::Category::Io => "it cannot be read".to_owned(),
     }
@@ -117,8 +117,8 @@ impl From<LockError> for AppError {
                     io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
                 );
                 let advice = if is_read_only {
-                    " If the state need not be changed, as in a plan, run the command with -lock=false. \
-                     This is safe only if the state does not change in the meantime."
+                    " If the command does not change the state (a plan, for example), run it with \
+                     -lock=false. This is safe only if the state does not change in the meantime."
                 } else {
                     ""
                 };

@@ -8,9 +8,9 @@ const UNTRUSTED_EXPRESSION: u64 = 64 << 20;
 const UNTRUSTED_TOTAL: u64 = 384 << 20;
 
 /// The advice for changing a limit that no policy sets.
-const REMEDY: &str = "If the configuration needs more, the organisation's or the user's policy can set another \
-                      limit: evaluation { expression_size = \"2 GiB\", total_size = \"16 GiB\" }, each on a \
-                      line of its own.";
+const REMEDY: &str = "If the configuration needs more, the organisation's or the user's policy can set \
+                      another limit: evaluation { expression_size = \"2 GiB\", total_size = \"16 GiB\" }, \
+                      each on a separate line.";
 
 /// Returns the limits of a run. The policies of the organisation and the user replace the host's
 /// limits; the root module's policy can only lower them.

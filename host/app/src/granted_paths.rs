@@ -133,7 +133,7 @@ impl GrantedPaths {
                     problems.push(Diagnostic::error("Path of a granted directory contains a link", detail));
                     continue;
                 }
-                // The plugin cannot use this path either.
+                // The path cannot be resolved, so the plugin cannot use it either.
                 Err(GrantedPathError::Access(_)) => continue,
             };
             let key = EntryKey {

@@ -119,7 +119,7 @@ impl PackageServers {
         };
         let (archive, is_component) = found.ok_or_else(|| {
             incompatible(format!(
-                "the network mirror {url} has no suitable package of {} v{version}",
+                "the network mirror {url} has no suitable package for {} v{version}",
                 address.for_display()
             ))
         })?;
@@ -207,13 +207,13 @@ impl PackageServers {
             Err(error) if error.is_unreachable() => return Err(oci_error(&error)),
             Err(error) => {
                 // Registries that do not support referrers respond in various ways.
-                tracing::warn!(%repository, %error, "the signatures of publishers cannot be listed");
+                tracing::warn!(%repository, %error, "publisher signatures cannot be listed");
                 return Ok(Vec::new());
             }
         };
         if found.unexamined > 0 || found.unusable > 0 {
             let (unexamined, unusable) = (found.unexamined, found.unusable);
-            tracing::warn!(%repository, unexamined, unusable, "some signatures of publishers were ignored");
+            tracing::warn!(%repository, unexamined, unusable, "some publisher signatures were ignored");
         }
         let mut bundles = Vec::new();
         for bundle in found.bundles.into_iter().take(MAX_BUNDLES) {

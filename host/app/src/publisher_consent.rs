@@ -179,7 +179,7 @@ fn compare(
             return Err(unsigned(requirement, advice));
         }
         (Evidence::Unsigned, _, Some(requirement)) => {
-            return Err(unsigned(requirement, "the package has none"));
+            return Err(unsigned(requirement, "the package is not signed"));
         }
         (Evidence::Unsigned, Some(before), None) => {
             return Ok(Some(PublisherChange::Unsigned { before: before.clone() }));

@@ -159,8 +159,8 @@ impl SavedPlan {
             return Ok(());
         }
         let detail = if !planned.lineage.is_empty() && planned.lineage != state.lineage {
-            "The saved plan was made from a state with another lineage, so it cannot be applied to this \
-             state. Make a new plan."
+            "The saved plan was created from a state with a different lineage, so it cannot be applied to \
+             this state. Make a new plan."
                 .to_owned()
         } else {
             format!(
@@ -184,7 +184,7 @@ impl SavedPlan {
         Err(AppError::new(
             "Saved plan is for another workspace",
             format!(
-                "The plan was made in the workspace \"{planned}\", but the selected workspace is \
+                "The plan was created in the workspace \"{planned}\", but the selected workspace is \
                  \"{present}\". Select that workspace, or make a new plan."
             ),
         ))
@@ -205,10 +205,10 @@ impl SavedPlan {
         for (address, digest) in &planned.plugins {
             if plugins.get(address).is_some_and(|present| present != digest) {
                 problems.error(
-                    "Saved plan was made with another plugin",
+                    "Saved plan was created with a different plugin",
                     format!(
                         "The installed plugin for {address} differs from the plugin with which the plan was \
-                         made, so its changes may differ from the plan. Make a new plan, or install that \
+                         created, so its changes may differ from the plan. Make a new plan, or install that \
                          plugin again."
                     ),
                 );
@@ -224,8 +224,8 @@ impl SavedPlan {
                     problems.error(
                         "Inconsistent dependency lock file",
                         format!(
-                            "The plan was made with {} {}, but the lock file selects another version. Make a \
-                             new plan, or return to that version.",
+                            "The plan was created with {} {}, but the lock file selects a different version. \
+                             Make a new plan, or return to that version.",
                             address.for_display(),
                             planned.version
                         ),
@@ -255,7 +255,7 @@ fn is_directory(path: &Path) -> AppError {
     AppError::new(
         "Saved plan cannot be used",
         format!(
-            "{} is a directory, and not a saved plan. To use the configuration in another directory, put the \
+            "{} is a directory, not a saved plan. To use the configuration in another directory, put the \
              option -chdir=DIR before the command.",
             path.display()
         ),

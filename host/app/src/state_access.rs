@@ -156,7 +156,7 @@ fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
         Err(error) => error.to_string(),
     };
     let detail = format!(
-        "The state {} is a symbolic link, or is in a directory that is one, and is not used: {problem}. If \
+        "The state {} is not used, because it is a symbolic link or is in a linked directory: {problem}. If \
          that is the state of this configuration, name it with -state or in the backend's argument \"path\"; \
          otherwise remove the link.",
         path.display()

@@ -113,7 +113,7 @@ async fn is_wanted(
     }
     let unanswered = |why: &str| {
         AppError::new(
-            "State migration needs an answer",
+            "State migration needs confirmation",
             format!(
                 "There are states in the old location, and {why}. Run `wardian init -force-copy` to copy \
                  them without confirmation. Nothing was changed."

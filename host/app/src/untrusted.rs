@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_read_files_in_directory() {
+    fn functions_can_read_files_in_configuration_directory() {
         let place = place();
         let gate = place.confinement.gate_for("function");
         let directory = place.root.path().join("project");
@@ -528,7 +528,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn state_must_be_in_directory() {
+    fn state_must_be_in_configuration_directory() {
         let place = place();
         let directory = place.root.path().join("project");
         assert!(place.confinement.check_state_path(Path::new("states/x.tfstate")).is_ok());

@@ -103,8 +103,8 @@ pub fn select(environment: &ProcessEnvironment, name: &str) -> Result<(), AppErr
 }
 
 /// The rule for workspace names, as a sentence.
-pub const RULE: &str =
-    "A name consists of ASCII letters and digits and -._~$&+:=@, and is neither \".\" nor \"..\".";
+pub const RULE: &str = "A name consists of ASCII letters, digits and the characters -._~$&+:=@, and is neither \".\" nor \
+     \"..\".";
 
 /// Returns whether a string is a valid workspace name. A name must not contain characters that are
 /// escaped in a URL path segment.

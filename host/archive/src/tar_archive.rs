@@ -71,11 +71,11 @@ pub(crate) fn extract_tar(
         }
     }
     if !extended.is_empty() {
-        return Err(ArchiveError::Incomplete("its last extended header belongs to no entry"));
+        return Err(ArchiveError::Incomplete("no entry follows its last extended header"));
     }
     // Without compression, only the missing end marker shows that the archive is truncated.
     if format == ArchiveFormat::Tar && reading.state.is_at_end.get() {
-        return Err(ArchiveError::Incomplete("the end of a tar archive is missing"));
+        return Err(ArchiveError::Incomplete("the end-of-archive marker is missing"));
     }
     // The checksums of the compressed data follow the last entry.
     io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(|error| reading.error(error))?;
@@ -141,7 +141,7 @@ impl Reading<'_> {
             return Err(ArchiveError::SparseFile { name: shown() });
         }
         if extended.size.is_some_and(|size| size != entry.size()) {
-            return Err(ArchiveError::ExtendedHeader("it states a different size than the entry"));
+            return Err(ArchiveError::ExtendedHeader("its size differs from the size of the entry"));
         }
         let mode = header.mode().map_err(|error| self.error(error))?;
         let name = EntryName::parse(&raw, self.limits)?;

@@ -96,7 +96,7 @@ pub(crate) async fn read(
     let read = backend.outputs(context, &arguments, workspace, files).await.map_err(|found| vec![found])?;
     let Some(stored) = read else {
         let detail = format!(
-            "The backend \"{}\" has no state of the workspace \"{workspace}\". Apply the other \
+            "The backend \"{}\" has no state for the workspace \"{workspace}\". Apply the other \
              configuration first, or correct \"config\" and \"workspace\".",
             part(config, "backend").as_str().unwrap_or_default()
         );

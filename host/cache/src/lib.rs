@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_is_not_an_entry() {
+    fn directory_is_not_returned_as_cache_entry() {
         let fixture = Fixture::new();
         let cache = fixture.open();
         fs::create_dir(fixture.entries.join(ONE)).unwrap();

@@ -371,10 +371,7 @@ fn usage(error: &clap::Error, command: &str) -> Usage {
         ),
         ErrorKind::ArgumentConflict => (
             "Invalid combination of options".to_owned(),
-            format!(
-                "{option} cannot be given together with {}.",
-                option_name(&context(ContextKind::PriorArg))
-            ),
+            format!("{option} cannot be combined with {}.", option_name(&context(ContextKind::PriorArg))),
         ),
         ErrorKind::MissingRequiredArgument => {
             ("Argument missing".to_owned(), format!("This command needs {option}."))

@@ -30,7 +30,7 @@ pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
             if let Err(earlier) = outcome {
                 context.shell.failure(&earlier);
             }
-            let detail = sentence(&format!("{failure}; all accesses after that were denied"));
+            let detail = sentence(&format!("{failure}; all later accesses were denied"));
             Err(Failure::error("Audit log is not complete", detail))
         }
     }

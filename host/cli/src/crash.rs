@@ -89,7 +89,7 @@ fn write(what: &str, backtrace: &str) {
 }
 
 fn message(panic: &PanicHookInfo<'_>) -> PrintableText {
-    let reason = panic.payload_as_str().unwrap_or("no reason is known");
+    let reason = panic.payload_as_str().unwrap_or("the panic has no message");
     let mut text = printable!("{}:\n", position(panic));
     append_line!(text, "{reason}");
     text

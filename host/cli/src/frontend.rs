@@ -74,7 +74,7 @@ impl Frontend for Shell {
             Confirmation::NativePrograms(replacements) => native_programs_question(self, replacements),
             Confirmation::Publisher { address, grants } => {
                 let question = if grants {
-                    printable!("Accept this publisher, and grant this to {}?", address.for_display())
+                    printable!("Accept this publisher, and grant the requests of {}?", address.for_display())
                 } else {
                     printable!("Accept this publisher for {}?", address.for_display())
                 };

@@ -145,7 +145,7 @@ fn record_messages(shell: &mut Shell, path: &Path) -> Outcome<()> {
 /// Returns the status of a command whose output may be incomplete.
 fn output_status(shell: &Shell, status: Status) -> Status {
     let Some(reason) = shell.output_failure() else { return status };
-    let detail = format!("The output could not be written: {reason}. It is not complete.");
+    let detail = format!("The output is incomplete, because it could not be written: {reason}.");
     shell.failure(&Failure::error("Output is not complete", detail))
 }
 

@@ -106,7 +106,7 @@ impl Operation {
             Mode::Destroy => context.app.configuration()?,
             Mode::Normal | Mode::RefreshOnly => context.app.configuration_with_files()?,
         };
-        // Variables are not prompted for if the run cannot start.
+        // Do not prompt for variables if the run cannot start.
         backend::in_effect(&context.app.data_directory(), Some(&configuration))?;
         let asks = request.operation.input && !context.shell.is_for_programs();
         let asking = if asks { Prompting::Allowed } else { Prompting::Forbidden };
@@ -152,9 +152,9 @@ impl Operation {
         if !options.targets.is_empty() || !options.excludes.is_empty() {
             diagnostics.push(Diagnostic::warning(
                 "Resource targeting is in effect",
-                "With -target or -exclude only a part of the configuration was planned, so there may be \
-                 more changes than this plan shows. Use these options for mistakes and emergencies \
-                 only; `wardian plan` without them shows all changes.",
+                "With -target or -exclude only a part of the configuration was planned, so there may be more \
+                 changes than this plan shows. Use these options only to recover from mistakes or in \
+                 emergencies; `wardian plan` without them shows all changes.",
             ));
         }
         (plan, diagnostics)

@@ -113,12 +113,12 @@ fn without_colours(text: &str) -> Cow<'_, str> {
 fn line(event: &Event<'_>) -> Option<PrintableText> {
     Some(match event {
         Event::RefreshStarted { address, id } => printable!("{address}: Refreshing state...{}", Id(id)),
-        // The start was reported, and the plan shows that the refresh is complete.
+        // A line was printed when the refresh started; its completion needs no line of its own.
         Event::RefreshCompleted { .. } => return None,
         // The error itself is shown at the end of the run.
         Event::ReadFailed { .. } => return None,
         Event::ImportStarted { address, id } => printable!("{address}: Preparing import... [{id}]"),
-        // The object is read next, and that step is reported.
+        // Reading the object is the next step, and is reported.
         Event::ImportFound { .. } => return None,
         Event::Importing { address, id } => printable!("{address}: Importing... [{id}]"),
         Event::Imported { address, id } => printable!("{address}: Import complete [{id}]"),

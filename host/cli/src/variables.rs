@@ -233,7 +233,7 @@ fn check_answer(variable: &Variable, text: &str) -> Outcome<()> {
     };
     let value = variable.constraint.apply(&value).map_err(|reason| unsuitable(&reason))?;
     if value.is_null() && !variable.nullable {
-        return Err(unsuitable("it may not be null (nullable = false)").into());
+        return Err(unsuitable("it must not be null (nullable = false)").into());
     }
     Ok(())
 }

@@ -26,8 +26,8 @@ pub enum CommunicatorError {
     },
     /// The machine's host key differs from the configured one.
     #[error(
-        "{endpoint} presented {found}, but {argument} is {expected}. Either the machine has a new key, or \
-         this is another machine; no credential was sent to it"
+        "{endpoint} presented {found}, but {argument} is {expected}. Either the machine has a new key, or a \
+         different machine responded; no credential was sent to it"
     )]
     HostKey {
         endpoint: String,

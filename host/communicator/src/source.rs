@@ -201,7 +201,7 @@ impl Walk {
         by_name: bool,
     ) -> Result<(), Stopped> {
         if self.ancestors.contains(&real) || self.ancestors.len() >= MAX_DEPTH {
-            let problem = "it contains itself through a symbolic link".to_owned();
+            let problem = "it contains a symbolic link that forms a cycle".to_owned();
             return Err(CommunicatorError::Source { path: path.to_owned(), problem }.into());
         }
         if by_name {

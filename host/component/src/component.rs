@@ -218,7 +218,7 @@ impl Reader<'_> {
     /// limit has no legitimate use.
     fn check_cost(&mut self) -> Result<(), CheckError> {
         let Some(cost) = self.component().map(|component| component.cost) else { return Ok(()) };
-        within("instances, with those inside of instances", cost.instances, self.limits.instances)?;
+        within("instances, including nested instances", cost.instances, self.limits.instances)?;
         within("imports, exports and aliases of all instances", cost.items, self.limits.items)
     }
 

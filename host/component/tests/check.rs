@@ -43,7 +43,7 @@ fn doubled(levels: u32) -> Component {
 fn counts_instances_by_multiplication() {
     assert_eq!(counts(doubled(3)).unwrap().instances, 2 + 4 + 8);
     let (what, measured, limit) = exceeded(doubled(22));
-    assert_eq!((what, limit), ("instances, with those inside of instances", 10_000));
+    assert_eq!((what, limit), ("instances, including nested instances", 10_000));
     assert!(measured > limit);
 }
 
@@ -65,7 +65,7 @@ fn counts_instances_of_outer_components() {
         root.section(&NestedComponentSection(&next));
     }
     let (what, ..) = exceeded(root);
-    assert_eq!(what, "instances, with those inside of instances");
+    assert_eq!(what, "instances, including nested instances");
 }
 
 #[test]

@@ -55,8 +55,8 @@ impl Configuration {
                 let to = import.to.span().text();
                 if !node.path.is_root() {
                     let detail = format!(
-                        "Import blocks are only allowed in the root module, and this one is in {}. An \
-                         address such as {}.{to} names the resource from there.",
+                        "Import blocks are only allowed in the root module, and this one is in {}. To import \
+                         a resource of that module, use an address such as {}.{to} in the root module.",
                         node.path, node.path
                     );
                     refuse("Invalid import configuration".to_owned(), detail, &import.span);

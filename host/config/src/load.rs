@@ -141,8 +141,8 @@ fn complete(
 /// Reports settings that are not allowed in the root module, because it has no caller.
 fn check_root(module: &Module, problems: &mut Diagnostics) {
     for output in module.outputs.values().filter(|output| output.ephemeral) {
-        let detail = "The root module's outputs are stored, and ephemeral values must not be. Remove the \
-                      \"ephemeral\" argument.";
+        let detail = "The root module's outputs are stored, but ephemeral values must not be stored. Remove \
+                      the \"ephemeral\" argument.";
         problems.push(
             Diagnostic::error("Ephemeral output not allowed", detail)
                 .at(output.span.clone())

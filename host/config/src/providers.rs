@@ -48,7 +48,7 @@ impl Module {
             add(&resource.provider, &resource.span);
         }
         for import in &self.imports {
-            // A resource with a block is handled by the loop over resources.
+            // The providers of declared resources were added by the loop over resources.
             let is_declared = import.resource().is_none_or(|address| {
                 !address.module.is_root()
                     || self.resources.contains_key(&(address.mode, address.type_name, address.name))
@@ -147,7 +147,8 @@ impl Configuration {
                     }
                     // The check of the module call reports the missing provider configuration.
                     None if self.needs_caller_configuration(node, &name) => {}
-                    // The root module has no caller, and may still declare what it does not use.
+                    // The root module has no caller that passes configurations, and may declare a
+                    // provider that it does not use.
                     None if node.path.is_root() && is_only_declared(&node.module, &name, span.as_ref()) => {}
                     None => unresolved.push(at(not_present(node, &name), span)),
                 }
@@ -320,7 +321,7 @@ fn not_present(node: &ModuleNode, (local_name, alias): &Name) -> Diagnostic {
     } else {
         format!(
             "{} has no provider \"{local_name}\" block with alias = \"{alias}\", and its caller does not \
-             pass {local_name}.{alias} in the argument providers.{advice}",
+             pass {local_name}.{alias} in the \"providers\" argument.{advice}",
             node.path
         )
     };

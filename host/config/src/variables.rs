@@ -221,7 +221,7 @@ fn value_of(variable: &Variable, given: &InputValue, problems: &mut Diagnostics)
     if converted.is_null() && !variable.nullable {
         if variable.is_required() {
             let detail = format!(
-                "The variable \"{name}\" may not be null (nullable = false), but {} sets it to null.",
+                "The variable \"{name}\" must not be null (nullable = false), but {} sets it to null.",
                 given.origin
             );
             problems.push(located(Diagnostic::error("Required variable not set", detail)));

@@ -229,10 +229,10 @@ data "a_b" "e" {
             "main.tf:4,28-29: Invalid reference: A reference to a resource needs its type and its name with a dot between them. To write a string, put it in quotes.",
             "main.tf:4,32-33: Invalid expression: The name of a resource, a module or another object is required here.",
             "main.tf:5,16-22: Invalid provider configuration reference: A provider name is required here, such as aws, or with an alias: aws.west. It must be constant.",
-            "main.tf:7,22-23: Invalid expression: A list of arguments in brackets is required here, or the keyword all.",
+            "main.tf:7,22-23: Invalid expression: A list of arguments or the keyword all is required here.",
             "main.tf:8,23-24: Unsuitable value type: This value cannot be used here: true or false is required.",
             "main.tf:11,12-17: Invalid \"when\" keyword: The argument \"when\" must be one of the keywords create and destroy.",
-            "main.tf:17,5-20: Invalid data resource lifecycle argument: The lifecycle argument \"prevent_destroy\" applies to resources that are created and destroyed; a data block cannot have it.",
+            "main.tf:17,5-20: Invalid data resource lifecycle argument: The lifecycle argument \"prevent_destroy\" applies only to managed resources and is not allowed in a data block.",
         ],
     );
 }
@@ -288,7 +288,8 @@ required_providers {}
             "main.tf:2,22-28: Invalid version constraint: This is not a version constraint, such as \">= 2.5\": invalid version constraint \">= x\": wildcards are not supported; omit the parts that may vary and use ~>.",
             "main.tf:4,20-29: Invalid provider source string: \"a/b/c/d\" is not a provider source address: it must have the form [HOST/][NAMESPACE/]TYPE, such as \"hashicorp/random\".",
             "main.tf:5,37-43: Invalid version constraint: This is not a version constraint, such as \">= 2.5\": invalid version constraint \"1..2\": \"\" is not a version number. Without a constraint, the newest version is selected.",
-            "main.tf:5,45-48: Invalid required_providers object: A required provider has no \"nam\", only source, version and configuration_aliases.",
+            "main.tf:5,45-48: Invalid required_providers object: A required provider has no \"nam\" \
+             argument, only source, version and configuration_aliases.",
             "main.tf:12,1-19: Invalid required_providers block: A required_providers block must be inside a terraform block.",
             "main.tf:9,3-15: Both a backend and cloud configuration are present: The state has a single location: remove this block, or the cloud block at main.tf:10,3-8.",
         ],
@@ -307,7 +308,7 @@ fn warns_about_provider_configured_under_another_name() {
     check_main(
         &required("clock"),
         &["main.tf:3,5-42: (warning) Duplicate required provider: registry.terraform.io/hashicorp/time is \
-             required as \"clock\" here, and the block provider \"time\" refers to the same provider. Use \
+             required as \"clock\" here, and the provider \"time\" block refers to the same provider. Use \
              one of the two names in both places."],
     );
 }
@@ -356,7 +357,7 @@ fn reports_modules_that_are_not_installed() {
             "main.tf:1,1-11: Module not installed: This module is not yet installed. Run `wardian init` to install all modules that the configuration calls.",
         ],
     );
-    // Other errors come first.
+    // If there are other errors, they are reported instead.
     check(
         &[("main.tf", &format!("{call}module \"c\" {{\n  source = \"./nowhere\"\n}}\n"))],
         &[

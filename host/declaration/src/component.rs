@@ -78,7 +78,7 @@ pub fn inspect(bytes: &[u8], root_module: &Path) -> Result<Inspected, InspectErr
                     return Err(InspectError::TooLarge);
                 }
                 declared.extend_from_slice(data);
-                // The last line of a section may not end with a line break.
+                // The last line of a section need not end with a line break.
                 declared.push(b'\n');
             }
             Payload::ComponentImportSection(section) if depth == 0 => {

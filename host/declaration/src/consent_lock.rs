@@ -75,7 +75,7 @@ impl ApprovedCapabilities {
             let Some(address) = reader.address(block) else { continue };
             let Some(approval) = reader.approval(block) else { continue };
             if plugins.insert(address, approval).is_some() {
-                reader.problem("This plugin has another entry. Remove one of them.", &block.header_span);
+                reader.problem("This plugin has two entries. Remove one of them.", &block.header_span);
             }
         }
         let mut publishers = BTreeMap::new();
@@ -83,14 +83,14 @@ impl ApprovedCapabilities {
             let Some(address) = reader.address(block) else { continue };
             let Some(publisher) = reader.publisher(block) else { continue };
             if publishers.insert(address, publisher).is_some() {
-                reader.problem("This plugin has another publisher. Remove one of them.", &block.header_span);
+                reader.problem("This plugin has two publishers. Remove one of them.", &block.header_span);
             }
         }
         let mut modules = ModulePins::default();
         for block in body.blocks_of("module") {
             let Some(pin) = reader.module_pin(block) else { continue };
             if modules.insert(pin).is_some() {
-                reader.problem("This module has another pin. Remove one of them.", &block.header_span);
+                reader.problem("This module has two pins. Remove one of them.", &block.header_span);
             }
         }
         reader.problems.into_result(Self { plugins, publishers, modules })

@@ -9,7 +9,7 @@ use crate::Diagnostics;
 /// is no value, the diagnostics contain an error; if there are both a value and an error, the value
 /// is partial.
 #[derive(Clone, Debug)]
-#[must_use = "the diagnostics may hold errors"]
+#[must_use = "the diagnostics may contain errors"]
 pub struct Diagnosed<T> {
     /// The value; `None` if the computation failed.
     pub value: Option<T>,

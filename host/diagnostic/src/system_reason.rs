@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reason_has_no_error_number() {
+    fn system_error_reason_omits_error_number() {
         let missing = io::Error::from_raw_os_error(2);
         assert!(missing.to_string().contains("os error"), "{missing}");
         assert!(!system_reason(&missing).contains("os error"), "{}", system_reason(&missing));

@@ -98,7 +98,7 @@ impl Netrc {
                 "macdef" => words.skip_macro()?,
                 _ => {
                     return Err(words.error(
-                        "a keyword is none of machine, default, login, password, account and macdef",
+                        "a keyword is not one of machine, default, login, password, account and macdef",
                     ));
                 }
             }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn entry_matches_host_and_port() {
+    fn netrc_entry_matches_host_and_port() {
         let netrc = "machine a.example login me password one\n\
             machine a.example:8443\n\tlogin me\n\tpassword two\n\
             machine a.example login later password three";
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn default_applies_to_other_hosts() {
+    fn default_entry_applies_to_other_hosts() {
         let netrc = "machine a.example login me password one default login any password two";
         assert_eq!(header(netrc, "https://a.example"), basic("me", "one"));
         assert_eq!(header(netrc, "https://b.example"), basic("any", "two"));

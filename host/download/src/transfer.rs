@@ -57,7 +57,7 @@ impl<'a> Transfer<'a> {
         let url = printable_url(&self.fetch.url);
         let (mut part, is_complete) = self.open(&url).await?;
         if is_complete {
-            tracing::debug!(url, "an earlier process has received the whole file");
+            tracing::debug!(url, "the file was already downloaded completely by an earlier process");
             return self.finish(part, self.fetch.url.clone()).await;
         }
         let mut retries = self.downloader.retries(self.fetch, MAX_RETRIES);
@@ -76,7 +76,7 @@ impl<'a> Transfer<'a> {
                         part.discard();
                         return Err(FetchError::DigestMismatch { url, expected, found });
                     }
-                    tracing::debug!(url, "the resumed file has an unexpected digest; requesting it again");
+                    tracing::debug!(url, "unexpected digest of the resumed download; downloading again");
                     part = restart(&url, part)?;
                     continue;
                 }

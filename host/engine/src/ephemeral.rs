@@ -90,7 +90,7 @@ fn users(graph: &NodeGraph, ephemeral: NodeId) -> Vec<NodeId> {
         Node::Local(..) | Node::Variable(..) | Node::Output(..) | Node::Provider(_) => true,
         _ => node == ephemeral,
     };
-    // These nodes wait for all nodes of a module, but do not use their values.
+    // Nodes of these kinds only wait for other nodes, and do not use their values.
     let uses_values = |node: NodeId| {
         !matches!(graph.node(node), Node::ModuleDone(_) | Node::DependentsDone(_) | Node::Close(_))
     };

@@ -202,8 +202,8 @@ impl Evaluator {
     ) -> Diagnostics {
         let value = value.with_marks(declared_marks(variable));
         self.schemas.secrets().add_marked(&value);
-        // A module is validated for any values of its variables. Only a variable's validations are
-        // evaluated with the value that a call sets.
+        // `validate` treats the variables of a module as unknown. The value that a call sets is
+        // used only in the variable's own validations.
         if self.phase != Phase::Validate {
             self.values.module_mut(instance).variables.insert(variable.name.clone(), value.clone());
         }

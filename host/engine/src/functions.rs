@@ -62,7 +62,7 @@ fn find<'a>(
         let known = module.required_providers.keys().map(|name| &**name);
         let advice = match wardian_diagnostic::closest(local_name, known) {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => "add the provider there to call its functions.".to_owned(),
+            None => "add the provider to required_providers to call its functions.".to_owned(),
         };
         return Err(unknown(format!(
             "There is no function \"{}\" here: the module's required_providers do not contain \

@@ -179,8 +179,9 @@ impl Plan {
     pub fn is_applyable(&self) -> bool {
         !self.errored
             && match self.mode {
-                // An apply records moves, but a move alone is not a reason for an apply. An output
-                // that is no longer declared is kept until another change is applied.
+                // A move alone does not make a refresh-only plan applyable, and neither does an
+                // output that is no longer declared. Both are recorded when another change is
+                // applied.
                 Mode::RefreshOnly => {
                     let is_recorded =
                         |output: &OutputChange| !matches!(output.action, Action::NoOp | Action::Delete);

@@ -228,7 +228,8 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     let contents = match serde_json::from_slice::<Contents>(&json) {
         Ok(contents) if contents.format == FORMAT => contents,
         other => {
-            // Another format version may have other members.
+            // A file of another format version can have other members, so only the version is
+            // decoded.
             let FormatOnly { format } = serde_json::from_slice(&json).map_err(damaged("plan.json"))?;
             if format != FORMAT {
                 return Err(PlanFileError::Version { found: format });

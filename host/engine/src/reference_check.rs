@@ -73,7 +73,8 @@ fn check_resource(
     Some(problem.at(reference.step_span(skipped + position)))
 }
 
-/// Returns the first step to a deprecated attribute, and the warning.
+/// Returns the position of the step that selects a deprecated attribute, and the warning about the
+/// attribute.
 fn deprecated_step(block: &Block, steps: &[PathStep]) -> Option<(usize, Diagnostic)> {
     let mut block = block;
     for (position, step) in steps.iter().enumerate() {
@@ -120,8 +121,8 @@ fn check_key<'a>(
     match steps {
         [PathStep::Attribute(_), ..] => {
             let detail = format!(
-                "{subject} uses {argument}; select an instance, for example {subject}{example} if the \
-                 instances belong together, or use a for expression for all of them."
+                "{subject} uses {argument}; to select one instance, use an index or key, such as \
+                 {subject}{example}; to refer to all instances, use a for expression."
             );
             Err(Diagnostic::error("Missing resource instance key", detail).at(reference.subject_span()))
         }

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn link_targets_are_classified() {
+    fn link_targets_outside_the_directory_are_detected() {
         for (target, depth, expected) in [
             ("a/b", 0, true),
             ("./a", 0, true),

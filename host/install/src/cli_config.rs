@@ -272,7 +272,10 @@ pub enum CliConfigError {
         message: String,
     },
     /// Two files have a `provider_installation` block.
-    #[error("{}: only one provider_installation block is allowed in all CLI configuration files together", path.display())]
+    #[error(
+        "{}: only one provider_installation block is allowed across all CLI configuration files",
+        path.display()
+    )]
     SecondInstallation {
         /// The later file.
         path: PathBuf,

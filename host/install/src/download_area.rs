@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn last_user_removes_the_directory() {
+    fn dropping_the_last_area_removes_the_download_directory() {
         let root = tempfile::tempdir().unwrap();
         let (one, other) =
             (DownloadArea::open(root.path()).unwrap(), DownloadArea::open(root.path()).unwrap());

@@ -226,7 +226,7 @@ pub enum DirectoryHashError {
     #[error("failed to read {} to compute its package's hash: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     /// A name is not UTF-8 or contains a line break.
-    #[error("the name of {} cannot be part of a package's hash", path.display())]
+    #[error("the name of {} is not UTF-8 or contains a line break", path.display())]
     Name { path: PathBuf },
     /// The directories are nested too deeply.
     #[error("the package directory is nested too deeply at {}", path.display())]

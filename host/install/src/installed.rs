@@ -331,7 +331,7 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
-    /// Returns the headline of the message.
+    /// Returns the summary of the diagnostic.
     pub fn summary(&self) -> &'static str {
         match self {
             Self::NotLocked(_) | Self::NotInstalled { .. } | Self::Constraints { .. } => {

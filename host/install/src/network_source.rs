@@ -206,7 +206,7 @@ impl fmt::Display for PackageAuthentication {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{detail}")]
 pub struct NetworkSourceError {
-    /// The headline of the message.
+    /// The summary of the diagnostic.
     pub summary: &'static str,
     pub kind: NetworkErrorKind,
     /// The failure, the server, and advice on how to proceed.
@@ -214,7 +214,7 @@ pub struct NetworkSourceError {
 }
 
 impl NetworkSourceError {
-    /// Creates an error about a package, with Terraform's headline.
+    /// Creates an error about a package, with Terraform's summary.
     pub fn for_package(kind: NetworkErrorKind, detail: impl Into<String>) -> Self {
         let summary = match kind {
             NetworkErrorKind::Incompatible => "Incompatible provider version",
@@ -225,7 +225,7 @@ impl NetworkSourceError {
         Self { summary, kind, detail: detail.into() }
     }
 
-    /// Creates an error about a list of versions, with Terraform's headline.
+    /// Creates an error about a list of versions, with Terraform's summary.
     pub fn for_versions(kind: NetworkErrorKind, detail: impl Into<String>) -> Self {
         Self { summary: "Failed to query available provider packages", kind, detail: detail.into() }
     }

@@ -124,17 +124,18 @@ impl Budget {
         let EvaluationLimits { expression, total, origin } = &self.limits;
         let detail = match exceeded {
             Exceeded::Expression => format!(
-                "The values that this expression produces take more than {}, the limit of one expression.",
+                "The values that this expression produces exceed {}, the memory limit for a single \
+                 expression.",
                 Size(*expression)
             ),
             Exceeded::Value => format!(
-                "The value of this expression takes more than {}, the limit of one expression, if shared \
-                 parts count for each occurrence.",
+                "The value of this expression exceeds {}, the memory limit for a single expression, if \
+                 values that occur several times are counted each time.",
                 Size(*expression)
             ),
             Exceeded::Total => format!(
-                "With this expression, the values of this run take more than {}, the limit of all \
-                 expressions together.",
+                "With this expression, the values of this run exceed {}, the memory limit for all \
+                 expressions in total.",
                 Size(*total)
             ),
             Exceeded::Stopped => {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn both_limits_are_checked() {
+    fn expression_and_total_limits_are_enforced() {
         let budget = budget(1 << 20, 3 << 20);
         assert_eq!(budget.exceeded(1 << 20), None);
         assert_eq!(budget.exceeded((1 << 20) + 1), Some(Exceeded::Expression));

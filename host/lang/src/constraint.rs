@@ -100,9 +100,8 @@ fn parse(expression: &Expression) -> Result<TypeConstraint, Diagnostics> {
             expression.span(),
         ));
     };
-    let takes_one = |name: &str, span: &Span| {
-        invalid(format!("The type \"{name}\" takes exactly one argument in its parentheses."), span)
-    };
+    let takes_one =
+        |name: &str, span: &Span| invalid(format!("The type \"{name}\" takes exactly one argument."), span);
     let argument = match (&*call.name, call.arguments.as_slice()) {
         ("optional", _) => return Err(optional_outside(&call.name_span)),
         (name @ ("string" | "number" | "bool" | "any"), _) => {
@@ -176,7 +175,7 @@ fn collection(element: TypeConstraint, make: fn(Type) -> Type) -> TypeConstraint
 fn tuple(argument: &Expression) -> Result<TypeConstraint, Diagnostics> {
     let Some(items) = argument.as_tuple_items() else {
         return Err(invalid(
-            "A tuple type needs a list of types in brackets: tuple([string, number]).",
+            "A tuple type needs a list of element types: tuple([string, number]).",
             argument.span(),
         ));
     };
@@ -197,7 +196,7 @@ fn tuple(argument: &Expression) -> Result<TypeConstraint, Diagnostics> {
 fn object(argument: &Expression) -> Result<TypeConstraint, Diagnostics> {
     let Some(items) = argument.as_object_items() else {
         return Err(invalid(
-            "An object type needs its attributes in braces: object({ name = string }).",
+            "An object type needs a map from attribute names to types: object({ name = string }).",
             argument.span(),
         ));
     };

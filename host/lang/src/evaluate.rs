@@ -272,7 +272,7 @@ impl Evaluation<'_> {
                 Ok(key.as_str().map(Str::new))
             }
             Err(error) => Err(self
-                .problem("Incorrect key type", &format!("This value cannot be a key: {error}."), node)
+                .problem("Incorrect key type", &format!("This value cannot be used as a key: {error}."), node)
                 .into()),
         }
     }

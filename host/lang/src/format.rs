@@ -65,7 +65,7 @@ pub fn format_text(file: &Arc<SourceFile>) -> Result<String, Diagnostics> {
         Diagnostic::error(
             "File cannot be formatted",
             format!(
-                "With its arguments and comments aligned, {} would have more than {} MB. Break its longest \
+                "With its arguments and comments aligned, {} would be larger than {} MB. Break its longest \
                  lines, or add a blank line before and after them.",
                 file.name(),
                 MAX_RESULT_LENGTH >> 20

@@ -360,7 +360,7 @@ pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
 
 fn unknown_name(name: &str, span: Span) -> Diagnostic {
     if name == "type" {
-        let detail = "The function \"type\" exists only in the console, where it must be the whole input.";
+        let detail = "The function \"type\" exists only in the console, as the only call of the input.";
         return Diagnostic::error("Invalid use of type function", detail).at(span);
     }
     Diagnostic::error("Call to unknown function", no_function(name)).at(span)

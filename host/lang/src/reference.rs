@@ -285,10 +285,10 @@ fn misses(traversal: &Traversal, choices: &str) -> Diagnostic {
         Some(name) => {
             (format!("Invalid \"{root}\" attribute"), format!("`{root}` has no attribute \"{name}\"."))
         }
-        None => ("Invalid reference".to_owned(), format!("`{root}` has no value by itself.")),
+        None => ("Invalid reference".to_owned(), format!("`{root}` is not a value by itself.")),
     };
     let whole = &traversal.span;
     let end = traversal.steps.first().map_or(whole.end, |step| step.span.end);
     let span = Span { end, ..whole.clone() };
-    Diagnostic::error(summary, format!("{problem} It offers: {choices}.")).at(span)
+    Diagnostic::error(summary, format!("{problem} The valid references are: {choices}.")).at(span)
 }

@@ -125,7 +125,7 @@ fn shared_values_count_for_each_occurrence() {
     assert!(at > 10, "{at}");
     let problem = error.iter().next().unwrap();
     assert_eq!(problem.summary, "Evaluation limit exceeded");
-    assert!(problem.detail.contains("if shared parts count for each occurrence"), "{}", problem.detail);
+    assert!(problem.detail.contains("if values that occur several times"), "{}", problem.detail);
 }
 
 #[test]

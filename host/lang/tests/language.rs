@@ -298,7 +298,7 @@ fn templates_are_rendered_with_their_own_variables() {
 }
 
 #[test]
-fn static_analysis_uses_source_syntax() {
+fn static_analysis_returns_keywords_calls_and_traversals() {
     assert_eq!(parse("all").as_keyword(), Some("all"));
     assert_eq!(parse("a.b").as_keyword(), None);
     let traversal = parse("module.a[\"x\"].b.c[0]").as_traversal().unwrap();

@@ -8,7 +8,7 @@
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test oracle
 //! ```
 //!
-//! `tests/data/headlines.tsv` contains expressions that Terraform rejects, with the headlines of
+//! `tests/data/headlines.tsv` contains expressions that Terraform rejects, with the summaries of
 //! its errors, because users search for them. It is recorded in the same way.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
@@ -84,7 +84,7 @@ fn results_match_terraform_console() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Expressions for which Wardian has a different headline, with the reason.
+/// Expressions for which Wardian's error has a different summary, with the reason.
 const OTHER_HEADLINES: [(&str, &str); 13] = [
     ("convert(1)", "the function exists in later versions of Terraform"),
     ("range(0,3,-1)", "Terraform classifies the sign of the step differently from all other arguments"),
@@ -108,7 +108,7 @@ fn headlines_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/headlines.tsv")
 }
 
-/// Returns the distinct headlines of the errors in an expression.
+/// Returns the distinct summaries of the errors in an expression.
 fn headlines(expression: &str) -> Vec<String> {
     let file = SourceFile::new("<test>", expression);
     let evaluated = parse_expression(&file).and_then(|expression| expression.evaluate(&EmptyScope));
@@ -145,7 +145,7 @@ fn error_summaries_match_terraform_console() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Records the headlines of every expression that is listed as rejected.
+/// Records the error summaries of every expression that is listed as rejected.
 fn record_headlines() {
     let directory = std::env::temp_dir().join("wardian-oracle");
     std::fs::create_dir_all(&directory).unwrap();

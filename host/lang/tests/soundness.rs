@@ -283,10 +283,10 @@ const MAY_NOT_LOOK: [&str; 2] = [" if x", "%{ if"];
 /// Returns true for cases in which Terraform's own results, which Wardian matches, are inconsistent
 /// with later results.
 fn excused(expression: &str, value: &Value, choices: &[u8]) -> bool {
-    // The result of these functions has the type of the arguments whose type is known.
+    // The type of the result is determined by the arguments whose types are known.
     let common_type = ["coalesce(", "setintersection(", "setsubtract(", "setunion(", "local.a0 ? "];
     let of_no_type = choices.first().is_some_and(|choice| choice % 4 == 2);
-    // Unknown elements are at the end of a set.
+    // Unknown elements are sorted to the end of a set.
     let iterates = ["[*]", "for ", "flatten(", "reverse("].iter().any(|part| expression.contains(part));
     let is_set = matches!(value.ty(), Type::Set(_));
     // Null lacks the requested attributes, but an unknown value of its type does not cause that

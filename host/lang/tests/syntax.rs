@@ -28,7 +28,7 @@ fn first_place(text: &str) -> (usize, String) {
 }
 
 #[test]
-fn bodies_have_spans() {
+fn body_elements_have_spans() {
     let text = "# c\nresource \"a\" b { # {\n  x = 1\n  y {\n  }\n}\nz = [\n  1,\n]\n";
     let body = body(&SourceFile::new("main.tf", text));
     let block = &body.blocks[0];

@@ -185,7 +185,7 @@ fn record() {
         text.lines().filter(|line| is_row(line)).map(|line| line.split('\t').next().unwrap()).collect();
     let mut answers: Vec<Option<String>> = vec![None; expressions.len()];
     terraform(&directory, &["init"]);
-    // Removes expressions that cannot be planned, until all others can be.
+    // Each round excludes the expressions that cannot be planned, until the remaining ones can.
     loop {
         let mut outputs = String::new();
         for (index, expression) in expressions.iter().enumerate() {

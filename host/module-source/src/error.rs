@@ -84,9 +84,7 @@ pub enum PackageLocationError {
     #[error("the \"archive\" argument cannot be used with {getter}")]
     ArchiveNotSupported { getter: &'static str },
     /// A compressed file that is not an archive.
-    #[error(
-        "a file in the format {format} is not an archive of several files, so it cannot contain a module"
-    )]
+    #[error("a {format} file is not an archive, so it cannot contain a module")]
     SingleFile { format: String },
     /// A value that a program could interpret as an option.
     #[error("the \"{argument}\" argument must not begin with a dash or contain control characters")]

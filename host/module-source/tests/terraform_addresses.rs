@@ -199,7 +199,9 @@ proptest! {
     }
 
     #[test]
-    fn full_address_is_stable(host in "[a-z]{1,5}\\.example", path in "[a-z/]{0,12}", sub in "[a-z./]{0,8}") {
+    fn parsing_a_full_address_preserves_it(
+        host in "[a-z]{1,5}\\.example", path in "[a-z/]{0,12}", sub in "[a-z./]{0,8}"
+    ) {
         for source in [
             format!("git::https://{host}/{path}//{sub}?ref=x"),
             format!("git@{host}:{path}//{sub}"),

@@ -85,7 +85,7 @@ pub enum InstallProblem {
     #[error("failed to remove the previous content of {}: {source}", path.display())]
     Remove { path: PathBuf, source: io::Error },
     /// The module's key cannot be used as a file name.
-    #[error("the path to the module cannot be the name of a directory")]
+    #[error("the path to the module cannot be used as a directory name")]
     Key,
 }
 

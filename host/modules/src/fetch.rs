@@ -53,15 +53,15 @@ impl Referral {
             PackageLocation::Http(HttpLocation { url, .. })
                 if self.is_encrypted && url.scheme() == "http" =>
             {
-                "which is not encrypted, although the server is"
+                "which is not encrypted, although the connection to the server is"
             }
             PackageLocation::Git(location)
                 if self.is_encrypted && matches!(location.url.scheme(), "http" | "git") =>
             {
-                "which is not encrypted, although the server is"
+                "which is not encrypted, although the connection to the server is"
             }
             PackageLocation::Mercurial(location) if self.is_encrypted && location.url.scheme() == "http" => {
-                "which is not encrypted, although the server is"
+                "which is not encrypted, although the connection to the server is"
             }
             _ => return Ok(()),
         };

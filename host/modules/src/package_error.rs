@@ -60,7 +60,7 @@ pub enum PackageError {
     Referral { target: String, problem: &'static str },
     #[error("the server referred to \"{location}\": {source}; {OPERATOR}")]
     ReferralAddress { location: String, source: ModuleSourceError },
-    #[error("more than {limit} servers in a row referred to another location of the package; {OPERATOR}")]
+    #[error("more than {limit} consecutive servers referred to another location of the package; {OPERATOR}")]
     TooManyReferrals { limit: usize },
     #[error(
         "the package is in a repository, and programs such as git are not run for untrusted configurations. Run \

@@ -101,9 +101,7 @@ impl ModuleProgram {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    #[error(
-        "{program} was not found in the directories of PATH; install it, or use a source that does not need it"
-    )]
+    #[error("{program} was not found on PATH; install it, or use a source that does not need it")]
     NotFound { program: &'static str },
     #[error("{program} could not be run: {source}")]
     Start { program: &'static str, source: ProcessError },

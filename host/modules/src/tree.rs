@@ -105,7 +105,7 @@ pub enum TreeProblem {
     Name,
     #[error("it is neither a file nor a directory nor a symbolic link")]
     Kind,
-    #[error("the files of the package have more than {MAX_PACKAGE_BYTES} bytes together")]
+    #[error("the files of the package are larger than {MAX_PACKAGE_BYTES} bytes in total")]
     TooLarge,
     #[error("the symbolic link points to \"{target}\", outside of its package")]
     LinkOutside { target: String },

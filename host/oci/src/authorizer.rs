@@ -148,7 +148,7 @@ impl Authorizer {
         let Some(challenge) = challenge else { return answer };
         let challenge = match challenge {
             Challenge::Basic => Challenge::Basic,
-            // The known scope is for another repository.
+            // The scope of the stored challenge is for another repository.
             Challenge::Bearer(bearer) => Challenge::Bearer(BearerChallenge { scope: None, ..bearer }),
         };
         match self.grant(repository, actions, &challenge, &slot).await {
@@ -174,7 +174,7 @@ impl Authorizer {
         let slot = self.slot(repository, actions);
         let mut slot = slot.lock().await;
         if slot.generation != rejected.generation {
-            // Another request was answered in the meantime.
+            // Another request has replaced the rejected authorization in the meantime.
             let answer = slot.answer();
             if answer.authorization.is_some() {
                 return Ok(answer);

@@ -374,7 +374,7 @@ pub enum OciCredentialsError {
         "a credential helper can be used only for a whole registry, not for the repositories below {path:?}"
     )]
     HelperForPath { path: String },
-    #[error("the credential helper {program:?} was not found in the directories of PATH")]
+    #[error("the credential helper {program:?} was not found on PATH")]
     HelperNotFound { program: String },
     #[error("the credential helper {program:?} failed for {registry}: {reason}")]
     Helper { program: String, registry: RegistryHost, reason: String },

@@ -38,7 +38,8 @@ pub enum OciError {
     },
     /// The registry requested credentials in a form that cannot be answered.
     #[error(
-        "{repository} requires authentication, but the request of {url} cannot be answered: {source}; {OPERATOR}"
+        "{repository} requires authentication, but the challenge of {url} cannot be answered: {source}; \
+         {OPERATOR}"
     )]
     Challenge { repository: Repository, url: String, source: ChallengeError },
     /// The token server returned no token.

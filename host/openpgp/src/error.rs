@@ -36,7 +36,7 @@ pub enum MalformedData {
     TrailingData,
     #[error("a number in a packet is out of range")]
     Number,
-    #[error("a signature does not state when it was made")]
+    #[error("a signature does not contain its creation time")]
     NoCreationTime,
 }
 
@@ -81,10 +81,10 @@ pub enum SignatureError {
     Empty,
     #[error("the signature has version {0} of the OpenPGP format, but only version 4 is supported")]
     UnsupportedVersion(u8),
-    #[error("the signature does not state which key made it")]
+    #[error("the signature does not identify its issuer key")]
     NoIssuer,
     /// None of the keys made the signature.
-    #[error("the signature is from an unknown issuer: key {issuer}, which is none of the known signing keys")]
+    #[error("the signature is from an unknown issuer: key {issuer}, which is not a known signing key")]
     UnknownIssuer { issuer: KeyId },
     #[error("the signature by key {key} does not match the signed data")]
     Invalid { key: KeyId },

@@ -31,7 +31,7 @@ mod tests {
     use crate::PublicKeys;
 
     #[test]
-    fn partner_key_has_its_fingerprint() {
+    fn partner_key_has_the_expected_fingerprint() {
         let keys = PublicKeys::from_armored(PARTNER_KEY).unwrap();
         assert_eq!(keys.fingerprints().collect::<Vec<_>>(), [PARTNER_FINGERPRINT]);
         assert_eq!(PARTNER_FINGERPRINT.key_id().to_string(), "7D72D4268E4660FC");

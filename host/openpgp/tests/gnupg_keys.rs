@@ -116,7 +116,7 @@ fn rejects_revoked_keys() {
     };
     assert_eq!(reason("revoked"), RevocationReason::Unspecified);
     assert_eq!(reason("subkey-revoked"), RevocationReason::Superseded);
-    // One of its user IDs is revoked, the other one is not.
+    // One of the key's two user IDs is revoked.
     assert!(verify("user-revoked.sig", "user-revoked.asc").is_ok());
 }
 

@@ -140,7 +140,9 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_subpackets_are_read(area in prop::collection::vec(any::<u8>(), 0..60), tag in any::<u8>()) {
+    fn only_critical_and_known_subpackets_affect_verification(
+        area in prop::collection::vec(any::<u8>(), 0..60), tag in any::<u8>()
+    ) {
         let signer = Signer::new(1, Notation::Current);
         let keys = [support::parse(&signer.public_key(SIGN_DATA))];
         let signed = signer.signature(0).hashed(tag, &area).sign(b"data");

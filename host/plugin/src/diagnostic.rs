@@ -16,7 +16,7 @@ pub enum Severity {
 pub struct PluginDiagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// The headline, on one line.
+    /// The summary, on one line.
     pub summary: String,
     /// The body, which may be empty.
     pub detail: String,

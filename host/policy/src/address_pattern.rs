@@ -326,7 +326,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn canonical_address_is_stable(address in any_address()) {
+        fn canonicalizing_a_canonical_address_changes_nothing(address in any_address()) {
             prop_assert_eq!(canonical(canonical(address)), canonical(address));
             prop_assert_eq!(AddressKind::from_address(canonical(address)), AddressKind::from_address(address));
         }

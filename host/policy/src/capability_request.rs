@@ -70,7 +70,7 @@ impl Eq for CapabilityRequest {}
 #[non_exhaustive]
 pub enum CapabilityRequestError {
     /// The name of the capability or of an argument is invalid.
-    #[error("{0:?} is not a name in policies")]
+    #[error("{0:?} is not a valid name in a policy")]
     InvalidName(String),
     /// The string cannot occur in a policy or would mislead a reader, for example because it
     /// contains a control character.
@@ -248,6 +248,6 @@ fn parse_rule(block: &str, root_module: &Path) -> Result<Arc<Rule>, CapabilityRe
     let rules: Vec<&Arc<Rule>> = policy.plugins.iter().flat_map(|plugin| &plugin.rules).collect();
     match rules.as_slice() {
         [rule] => Ok(Arc::clone(rule)),
-        _ => Err(CapabilityRequestError::InvalidRule("it is more than one rule".to_owned())),
+        _ => Err(CapabilityRequestError::InvalidRule("it consists of more than one rule".to_owned())),
     }
 }

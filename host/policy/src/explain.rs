@@ -204,7 +204,7 @@ impl Effective {
         let mut pairs = 0_usize;
         for (one, lines) in &self.grants {
             for (two, further) in &other.grants {
-                // All lines of both grants are copied.
+                // Each combination copies all lines of both grants, so the limit counts lines.
                 pairs += lines.len() + further.len();
                 if pairs > MAX_PAIRS {
                     result.is_cut_short = true;

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn location_contains_the_span_line() {
+    fn location_line_is_the_start_line_of_the_span() {
         let file = SourceFile::new("x", "a\n\nbc\nd");
         let lines = LineIndex::new(&file);
         for start in 0..=8 {

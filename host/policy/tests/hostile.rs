@@ -63,7 +63,7 @@ fn number_of_problems_is_limited() {
 }
 
 #[test]
-fn explanation_is_limited() {
+fn explanation_size_is_limited() {
     let names =
         |prefix: &str| (0..3_000).map(|index| format!("\"{prefix}{index}*\"")).collect::<Vec<_>>().join(", ");
     let file =

@@ -115,7 +115,7 @@ fn unreadable_files_are_reported() {
 }
 
 #[test]
-fn reads_all_levels() {
+fn policies_of_all_levels_are_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let paths = PolicyPaths {

@@ -141,7 +141,7 @@ fn every_level_must_name_the_class() {
 fn root_module_cannot_grant_machine_wide_classes() {
     let text = rules("    protected = [\"configuration\", \"keys\"]\n");
     let problems = shown(&parse(Level::RootModule, &text).unwrap_err());
-    assert!(problems.contains("concern every configuration on this machine"), "{problems}");
+    assert!(problems.contains("affect every configuration on this machine"), "{problems}");
     assert!(parse(Level::User, &text).is_ok());
     let unknown = rules("    protected = [\"configurations\"]\n");
     let problems = shown(&parse(Level::User, &unknown).unwrap_err());
@@ -175,7 +175,7 @@ fn locations_are_protected_before_they_exist() {
 }
 
 #[test]
-fn metadata_is_not_content() {
+fn protected_file_metadata_needs_no_class() {
     let policy = project(&rules(""));
     let metadata = match request("read terraform.tfstate") {
         AccessRequest::File(access) => AccessRequest::File(access.with_extent(AccessExtent::Metadata)),

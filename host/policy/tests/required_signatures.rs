@@ -103,7 +103,7 @@ fn any_publisher_meets_a_requirement_without_arguments() {
 }
 
 #[test]
-fn identifiers_are_compared_exactly() {
+fn identifiers_match_only_if_they_are_equal() {
     let text = format!(
         "require_signature \"acme/dns\" {{\n  issuer = \"{GITHUB}\"\n  repository_id = \"12\"\n  owner_id = \
          \"3\"\n}}\n"

@@ -15,7 +15,7 @@ pub enum ProcessError {
     #[error("{0:?} is not a program name")]
     InvalidName(String),
     /// The program does not exist.
-    #[error("program {program:?} not found; a bare name is looked up in the directories of PATH")]
+    #[error("program {program:?} not found; a bare name is looked up on PATH")]
     NotFound { program: String },
     /// The working directory does not exist.
     #[error("the program's working directory {} does not exist", .0.display())]

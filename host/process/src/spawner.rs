@@ -97,7 +97,7 @@ impl Guarded {
 
     fn forget(&mut self) -> Option<u32> {
         let group = self.group.take()?;
-        // If the threads have ended, so has the guard.
+        // Sending fails only if the threads have ended, and then the guard has ended as well.
         let _ = self.jobs.send(Job::Forget(group));
         Some(group)
     }

@@ -25,7 +25,7 @@ pub(crate) fn read_component(
     path: &Path,
     address: &ProviderAddress,
 ) -> Result<ReleaseComponent, PublishError> {
-    // The error states whether the file is too large.
+    // If the file is too large, the error states this.
     let bytes = read_regular(path, MAX_COMPONENT_BYTES)
         .map_err(|source| PublishError::Read { path: path.to_owned(), source })?;
     // Relative directories in the declaration are not resolved here, so any root module can be

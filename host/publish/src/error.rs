@@ -16,7 +16,7 @@ pub enum PublishError {
     Read { path: PathBuf, source: io::Error },
     #[error("failed to write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    #[error("the source date {text:?} is not a number of seconds since 1970, as SOURCE_DATE_EPOCH must be")]
+    #[error("SOURCE_DATE_EPOCH is {text:?}, but it must be a number of seconds since 1970")]
     SourceDate { text: String },
     #[error("{text:?} is not a protocol version, such as \"6.0\"")]
     Protocol { text: String },
@@ -41,13 +41,16 @@ pub enum PublishError {
     #[error("there are two native packages for {platform}")]
     RepeatedPlatform { platform: String },
     /// A file is not an executable for its platform.
-    #[error("{} cannot be the native package for {platform}: it is {found}", path.display())]
+    #[error("{} cannot be used as the native package for {platform}: it is {found}", path.display())]
     Executable { path: PathBuf, platform: String, found: String },
-    #[error("{} cannot be a native package: {source}", path.display())]
+    #[error("{} cannot be used as a native package: {source}", path.display())]
     Archive { path: PathBuf, source: ZipError },
-    #[error("{} cannot be a native package: it contains no file whose name begins with {prefix:?}", path.display())]
+    #[error(
+        "{} cannot be used as a native package: it contains no file whose name begins with {prefix:?}",
+        path.display()
+    )]
     NoPlugin { path: PathBuf, prefix: String },
-    #[error("{} cannot be added to a package: its name cannot be a name in a zip file", path.display())]
+    #[error("{} cannot be added to a package: its name is not valid in a zip file", path.display())]
     Name { path: PathBuf },
     #[error("two files of a package are named {name:?}")]
     RepeatedName { name: String },

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn date_is_seconds_since_1970() {
+    fn source_date_is_parsed_as_seconds_since_1970() {
         assert_eq!(SourceDate::parse("1700000000").unwrap().to_rfc3339(), "2023-11-14T22:13:20Z");
         assert_eq!(SourceDate::parse("0").unwrap().to_rfc3339(), "1970-01-01T00:00:00Z");
         for bad in ["", "-1", "+1", "1.5", "now", "99999999999999999999", "999999999999"] {

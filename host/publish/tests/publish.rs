@@ -145,7 +145,7 @@ fn release_directory_is_reproducible() {
 
 /// The recorded digests change only if the format or the compression changes.
 #[test]
-fn release_has_the_recorded_bytes() {
+fn release_matches_the_recorded_bytes() {
     let project = Project::new();
     let built = build(project.sources()).unwrap();
     let shown: Vec<String> =
@@ -224,7 +224,7 @@ fn unusable_sources_are_errors() {
                 sources.natives[0] =
                     (OciPlatform::new("darwin", "arm64"), NativeSource::Executable(project.path("linux")));
             }),
-            "cannot be the native package for darwin_arm64: it is a native executable (ELF)",
+            "cannot be used as the native package for darwin_arm64: it is a native executable (ELF)",
         ),
         (
             fails(&|sources| {
@@ -235,7 +235,7 @@ fn unusable_sources_are_errors() {
         ),
         (
             fails(&|sources| sources.natives[0].1 = NativeSource::Archive(project.path("archive.zip"))),
-            "cannot be a native package",
+            "cannot be used as a native package",
         ),
         (
             fails(&|sources| sources.documents.push(project.path("LICENSE"))),
@@ -306,7 +306,8 @@ async fn pushed_release_is_found_by_its_version() {
         assert_eq!(summary.imports, ["wasi:io/poll@0.2.0"]);
         assert_eq!(config.created, "2023-11-14T22:13:20Z");
 
-        // The same release again, and another one with the same version.
+        // Publishing the same release again changes nothing. A different release with the same
+        // version is rejected.
         let again = publish_oci(&built.release, &client, &repository, options, &()).await.unwrap();
         assert!(again.is_unchanged);
         fs::write(project.path("linux"), b"\x7fELF other").unwrap();
@@ -321,7 +322,7 @@ async fn pushed_release_is_found_by_its_version() {
 }
 
 #[tokio::test]
-async fn component_is_published_alone() {
+async fn component_can_be_published_without_native_packages() {
     let Some(registry) = DockerRegistry::start(|_| String::new()) else { return };
     let project = Project::new();
     let mut sources = project.sources();

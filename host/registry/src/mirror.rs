@@ -192,14 +192,14 @@ impl fmt::Display for NetworkMirror {
 }
 
 impl MirrorUrlError {
-    /// Returns the headline of the message, which is Terraform's.
+    /// Returns the summary of the diagnostic, which is Terraform's.
     pub fn summary(&self) -> &'static str {
         "Invalid URL for provider installation source"
     }
 }
 
 impl NetworkMirrorError {
-    /// Returns the headline of the message, which is Terraform's.
+    /// Returns the summary of the diagnostic, which is Terraform's.
     pub fn summary(&self) -> &'static str {
         match (&*self.problem, &self.version) {
             (MirrorProblem::NoPackage { .. }, _) => "Incompatible provider version",

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_compared_in_ascii() {
+    fn equivalent_notations_of_a_host_are_equal() {
         let host_name = host("Bücher.Example");
         assert_eq!(host_name, host("xn--bcher-kva.example"));
         assert_eq!(host_name, host("bücher.example:443"));

@@ -82,14 +82,14 @@ pub enum CompileError {
     #[error("{0}")]
     Invalid(String),
     /// Compilation took too long.
-    #[error("compiling it takes more than {time:?} of CPU time, the limit compile_time{origin}")]
+    #[error("its compilation exceeds {time:?} of CPU time, the compile_time limit{origin}")]
     Time {
         time: Duration,
         /// The policy line that sets the limit.
         origin: String,
     },
     /// Compilation needed too much memory.
-    #[error("compiling it takes more than {memory} bytes of memory, the limit compile_memory{origin}")]
+    #[error("its compilation exceeds {memory} bytes of memory, the compile_memory limit{origin}")]
     Memory {
         memory: u64,
         /// The policy line that sets the limit.

@@ -164,12 +164,10 @@ impl Budget {
 
     fn spend(&mut self, place: &str, extent: Extent) -> Result<(), String> {
         let Some(elements) = self.elements.checked_sub(extent.elements) else {
-            return Err(format!(
-                "{place}: at this point the schemas exceed {MAX_ELEMENTS} attributes and blocks"
-            ));
+            return Err(format!("{place}: the schemas exceed {MAX_ELEMENTS} attributes and blocks in total"));
         };
         let Some(text) = self.text.checked_sub(extent.text) else {
-            return Err(format!("{place}: at this point the schemas exceed {MAX_TEXT} bytes of text"));
+            return Err(format!("{place}: the schemas exceed {MAX_TEXT} bytes of text in total"));
         };
         *self = Self { elements, text };
         Ok(())

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn store_bounds_table_elements() {
+    fn store_limits_table_elements() {
         let engine = crate::engine::create().unwrap();
         let limits = SandboxLimits { table_elements: 70_000, ..SandboxLimits::default() };
         let grants = Grants::nothing();

@@ -61,7 +61,7 @@ impl ParsedBundle {
                     serde_json::from_slice(envelope.payload.as_bytes()).map_err(|error| malformed(&error))?;
                 Ok(Some(statement.predicate_type))
             }
-            _ => Err(BundleError::Unsupported("the kind of signature".into())),
+            _ => Err(BundleError::Unsupported("its kind of signature".into())),
         }
     }
 }

@@ -126,14 +126,14 @@ fn rejects_bundles_signed_under_other_trust_roots() {
         let error = verify(&bundle, &trust).unwrap_err();
         assert!(matches!(error, BundleError::LogEntry(_) | BundleError::UntrustedCertificate(_)), "{error}");
     }
-    // The same logs, but another certificate authority.
+    // A trust root with the same logs, but with another certificate authority.
     let mut json = sigstore.trust_root_json();
     json["certificateAuthorities"] = Sigstore::new().trust_root_json()["certificateAuthorities"].take();
     let trust = TrustRoot::from_json(json.to_string().as_bytes()).unwrap();
     let error = verify(&bundle, &trust).unwrap_err();
     assert!(matches!(error, BundleError::UntrustedCertificate(_)), "{error}");
     assert!(error.to_string().contains("may be outdated"), "{error}");
-    // Another certificate log.
+    // A trust root with another certificate transparency log.
     let mut json = sigstore.trust_root_json();
     json["ctlogs"] = Sigstore::new().trust_root_json()["ctlogs"].take();
     let trust = TrustRoot::from_json(json.to_string().as_bytes()).unwrap();
@@ -240,7 +240,7 @@ fn rejects_changed_log_entries() {
 }
 
 #[test]
-fn identity_is_required() {
+fn signature_without_identity_is_rejected() {
     let sigstore = Sigstore::new();
     let trust = sigstore.trust_root();
     let with = |claims: &Claims| {

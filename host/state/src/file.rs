@@ -296,7 +296,7 @@ impl StateFile {
             let fingerprint = journal::fingerprint(text.iter().map(String::as_bytes));
             (text, fingerprint)
         };
-        // Most of the time for the record is spent waiting for the disk.
+        // Writing the record mostly waits for the disk, so the state is encoded at the same time.
         let (recorded, (text, fingerprint)) =
             if compact.is_large() { rayon::join(record, encode) } else { (record(), encode()) };
         recorded?;

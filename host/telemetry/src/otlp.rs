@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn request_follows_the_protocol() {
+    fn request_has_the_otlp_json_format() {
         let time = UNIX_EPOCH + std::time::Duration::from_nanos(5);
         let span = Span {
             id: 0xab,

@@ -88,7 +88,7 @@ impl TraceSettings {
         let uri = endpoint.parse::<Uri>().ok();
         let uri =
             uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
-        let uri = uri.ok_or_else(|| error(name, &endpoint, "which is not a URL with http or https"))?;
+        let uri = uri.ok_or_else(|| error(name, &endpoint, "which is not an http or https URL"))?;
         let headers =
             variable("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| variable("OTEL_EXPORTER_OTLP_HEADERS"));
         let headers = pairs(&headers.unwrap_or_default())

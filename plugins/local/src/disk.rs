@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_not_files() {
+    fn reading_or_writing_a_directory_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         assert!(matches!(read(directory.path()), Err(DiskError::Failed { .. })));
         assert!(write(directory.path(), b"", MODES).is_err());

@@ -131,7 +131,7 @@ pub(crate) fn filename() -> Attribute {
 
 /// Returns an attribute for the permissions of `of`.
 pub(crate) fn permission(name: &str, of: &str, default: &str) -> Attribute {
-    let text = format!("The permission of {of} in octal notation, less the umask. Default: `\"{default}\"`.");
+    let text = format!("The permissions of {of} in octal, minus the umask. Default: `\"{default}\"`.");
     Attribute::string(name)
         .default(default)
         .force_new()

@@ -23,7 +23,7 @@ impl DataSource for NullDataSource {
 
     fn schema(&self) -> Schema {
         Schema::new()
-            .description("Returns its inputs as outputs. Local values do the same in a simpler way.")
+            .description("Returns its inputs as outputs. Local values are a simpler alternative.")
             .deprecated(
                 "The null_data_source predates local values, which replace all its uses. Use `locals` \
                  instead.",

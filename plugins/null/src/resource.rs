@@ -27,7 +27,7 @@ impl Resource for NullResource {
             .attribute(
                 Attribute::map("triggers", Type::String)
                     .force_new_if(is_more_than_new_nulls)
-                    .description("Strings with any meaning. Changing one replaces the object."),
+                    .description("Arbitrary strings. Changing one replaces the object."),
             )
             .attribute(
                 Attribute::string("id")

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use wardian_sdk::provisioner::{ConnectionOutput, ProvisionContext, Provisioner, RemoteError};
 use wardian_sdk::{Attribute, Diagnostics, Object, Result, Schema};
 
-/// The headline of every failure.
+/// The summary of every error diagnostic.
 const SUMMARY: &str = "file provisioner error";
 
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_errors() {
+    fn failed_uploads_and_invalid_arguments_are_errors() {
         let config = r#"{ "destination": "/x", "source": "a" }"#;
         let text = failed(ProvisionerHarness::new(), config);
         assert!(

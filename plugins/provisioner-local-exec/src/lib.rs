@@ -13,7 +13,7 @@ use wardian_sdk::{Attribute, Diagnostics, Result, Schema, Type};
 
 use quoted::Quoted;
 
-/// The headline of every failure.
+/// The summary of every error diagnostic.
 const SUMMARY: &str = "local-exec provisioner error";
 
 /// The default interpreter.

@@ -21,7 +21,7 @@ fn command_runs_in_shell_and_shows_output() {
 }
 
 #[test]
-fn all_arguments_are_used() {
+fn command_uses_all_arguments() {
     let mut harness = ProvisionerHarness::new().with_program("", 0);
     let config = r#"{
         "command": "print(1)", "interpreter": ["python3", null, "-c"], "working_dir": "sub", "quiet": true,
@@ -40,7 +40,7 @@ fn all_arguments_are_used() {
 }
 
 #[test]
-fn failure_has_status_and_output() {
+fn failure_reports_status_and_output() {
     let text = failed(ProvisionerHarness::new().with_program("out\n", 3), r#"{ "command": "false" }"#);
     assert_eq!(
         text,

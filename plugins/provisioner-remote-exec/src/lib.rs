@@ -14,7 +14,7 @@ use wardian_sdk::{Attribute, Diagnostics, Object, Result, Schema, Type};
 
 use scripts::{Scripts, collect};
 
-/// The headline of every failure.
+/// The summary of every error diagnostic.
 const SUMMARY: &str = "remote-exec provisioner error";
 
 /// The first line of a script without its own shebang.

@@ -33,7 +33,7 @@ pub(crate) struct StringRules {
 pub(crate) enum StringRulesError {
     #[error("the minimums require {claimed} characters, but the length is {length}")]
     TooShort { claimed: i64, length: i64 },
-    #[error("no class of characters is enabled for the rest of the string")]
+    #[error("no character class is enabled for the remaining characters")]
     NoEnabledClass,
     #[error(transparent)]
     Entropy(#[from] EntropyError),

@@ -24,7 +24,7 @@ impl Resource for RandomInteger {
 
     fn schema(&self) -> Schema {
         Schema::new()
-            .description("A random whole number in a range that includes both limits.")
+            .description("A random whole number between `min` and `max`, inclusive.")
             .attribute(keepers::attribute())
             .attribute(
                 Attribute::integer("min").required().force_new().description("The smallest possible number."),
@@ -35,7 +35,7 @@ impl Resource for RandomInteger {
             .attribute(
                 Attribute::string("seed")
                     .force_new()
-                    .description("Text that determines the number: the same seed gives the same number."),
+                    .description("The seed of the number generator: the same seed gives the same number."),
             )
             .attribute(
                 Attribute::integer("result").computed().use_state_for_unknown().description("The number."),

@@ -10,7 +10,7 @@ pub(crate) type Keepers = Option<BTreeMap<String, Option<String>>>;
 /// Returns the attribute `keepers`, which every resource has.
 pub(crate) fn attribute() -> Attribute {
     Attribute::map("keepers", Type::String)
-        .description("Any values. Changing one replaces the resource.")
+        .description("Arbitrary values. Changing one replaces the resource.")
         .force_new_if(replaces)
 }
 

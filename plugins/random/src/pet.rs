@@ -22,7 +22,7 @@ impl Resource for RandomPet {
 
     fn schema(&self) -> Schema {
         Schema::new()
-            .description("A pet's name of random words, for use in names that must be unique.")
+            .description("A random pet name, for use in names that must be unique.")
             .attribute(keepers::attribute())
             .attribute(
                 Attribute::integer("length")

@@ -27,7 +27,7 @@ impl Resource for RandomShuffle {
             .description("The elements of a list of strings in random order.")
             .attribute(keepers::attribute())
             .attribute(Attribute::string("seed").force_new().description(
-                "Text that determines the order: the same seed gives the same order of the same list.",
+                "The seed of the number generator: the same seed gives the same order of the same list.",
             ))
             .attribute(
                 Attribute::list("input", Type::String).required().force_new().description("The elements."),

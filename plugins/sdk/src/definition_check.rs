@@ -198,7 +198,7 @@ impl Report {
         self.modifiers(location, attribute, enclosing);
         self.write_only(location, attribute, enclosing);
         if enclosing.computed && attribute.required {
-            self.mistake(location, "an attribute below a read-only attribute cannot be required");
+            self.mistake(location, "an attribute inside a read-only attribute cannot be required");
         }
         match &attribute.shape {
             Shape::Value(ty) => self.value_type(location, ty),
@@ -247,7 +247,7 @@ impl Report {
             self.mistake(location, "a default has an effect only in resources");
         }
         if enclosing.in_set {
-            self.mistake(location, "a default below a set can make elements equal");
+            self.mistake(location, "a default inside a set can make elements equal");
         }
         if attribute.write_only {
             self.mistake(location, "a write-only attribute cannot have a default");
@@ -288,7 +288,7 @@ impl Report {
 
     fn write_only(&mut self, location: &str, attribute: &Attribute, enclosing: Enclosing) {
         if enclosing.write_only && !attribute.write_only {
-            self.mistake(location, "all attributes below a write-only attribute must be write-only");
+            self.mistake(location, "all attributes inside a write-only attribute must be write-only");
         }
         if !attribute.write_only {
             return;
@@ -300,7 +300,7 @@ impl Report {
             self.mistake(location, "a write-only attribute cannot be computed");
         }
         if enclosing.in_set {
-            self.mistake(location, "a write-only attribute cannot be below a set");
+            self.mistake(location, "a write-only attribute cannot be inside a set");
         }
     }
 

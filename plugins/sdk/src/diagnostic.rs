@@ -22,7 +22,7 @@ pub enum Severity {
 pub struct Diagnostic {
     /// Whether the diagnostic is an error or a warning.
     pub severity: Severity,
-    /// The headline, on one line.
+    /// The summary, on one line.
     pub summary: String,
     /// The details; may be empty.
     pub detail: String,

@@ -125,6 +125,6 @@ impl Deadline {
     fn over(&self, doing: &str) -> Diagnostics {
         let allowed =
             GoDuration::from_nanoseconds(i64::try_from(self.allowed.as_nanos()).unwrap_or(i64::MAX));
-        Diagnostics::error("Timeout", format!("It took longer than {allowed} while {doing}."))
+        Diagnostics::error("Timeout", format!("Timed out after {allowed} while {doing}."))
     }
 }

@@ -49,7 +49,7 @@ pub(crate) enum Operation {
 pub(crate) fn schema() -> Schema {
     let fails = |name: &str, operation: &str| {
         Attribute::list(name, Type::String).description(format!(
-            "IDs of resources whose {operation} is performed and then reported as failed."
+            "IDs of resources for which {operation} is performed and then reported as failed."
         ))
     };
     Schema::new()

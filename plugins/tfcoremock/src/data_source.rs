@@ -29,7 +29,7 @@ impl DataSource<MockClient> for MockDataSource {
     fn read(&self, config: Object, context: &mut Context<'_, MockClient>) -> Result<Object> {
         let id: String = config.get("id")?;
         let directory = context.client().data_directory()?;
-        let stored = directory.read(&id).explain("Data source not read")?.ok_or_else(|| {
+        let stored = directory.read(&id).explain("Failed to read the data source")?.ok_or_else(|| {
             Diagnostics::error(
                 "Data source not found",
                 format!("The file \"{id}.json\" does not exist in {}.", directory.0.display()),

@@ -82,7 +82,7 @@ pub(crate) fn read(
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
         Err(error) => Err(Diagnostics::error(
-            "Type definitions not read",
+            "Failed to read the type definitions",
             format!("failed to read {}: {error}", file.display()),
         )),
     }

@@ -26,14 +26,14 @@ pub(crate) enum FileError {
     NotGranted(PathBuf),
     /// The identifier is not a file name.
     #[error(
-        "the ID {0:?} cannot be the name of a file: it must not contain \"/\", \"\\\" or the null character"
+        "the ID {0:?} cannot be used as a file name: it must not contain \"/\", \"\\\" or the null character"
     )]
     NoFileName(String),
     /// An object with this identifier already exists.
     #[error("{} already exists: another resource has this ID", .0.display())]
     Exists(PathBuf),
     /// The content is not a JSON object.
-    #[error("{} is not a resource in JSON: {cause}", .path.display())]
+    #[error("{} is not a valid resource in JSON format: {cause}", .path.display())]
     Malformed { path: PathBuf, cause: serde_json::Error },
     /// The operating system reported an error.
     #[error("failed to {action} {}: {cause}", .path.display())]

@@ -1,5 +1,6 @@
 //! Encodes and decodes values in files. Each value is an object with one member, whose name is the
-//! kind of the value. `{"string": "a"}`, `{"number": "1.5"}`, `{"list": [{"boolean": true}]}`.
+//! kind of the value, for example `{"string": "a"}`, `{"number": "1.5"}` or `{"list": [{"boolean":
+//! true}]}`.
 //!
 //! Null is omitted in objects and is `{}` in collections. Blocks are lists and sets of objects,
 //! which are omitted if they are empty. Members that a type does not have are ignored, so that a

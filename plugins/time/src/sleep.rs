@@ -29,8 +29,7 @@ impl Resource for Sleep {
     fn schema(&self) -> Schema {
         Schema::new()
             .description(
-                "Waits when it is created, destroyed, or both, to delay the resources that depend \
-                on it.",
+                "Waits during creation, destruction, or both, to delay the resources that depend on it.",
             )
             .attribute(
                 duration("create_duration")
@@ -38,8 +37,8 @@ impl Resource for Sleep {
                     .description("The delay at creation, such as `30s` or `5m`. A change causes no delay."),
             )
             .attribute(duration("destroy_duration").description(
-                "The delay at destruction, such as `30s` or `5m`. A change causes no delay; the destruction \
-                 uses the value that was applied last.",
+                "The delay at destruction, such as `30s` or `5m`. A change causes no delay; the value \
+                 that was applied last is used.",
             ))
             .attribute(triggers())
             .attribute(

@@ -12,14 +12,14 @@ pub(crate) fn parts(what: &str) -> Vec<Attribute> {
         .map(|part| Attribute::number(part).computed().description(format!("The {part} of {what}.")))
         .chain([Attribute::number("unix")
             .computed()
-            .description(format!("The seconds from 1970-01-01T00:00:00Z to {what}."))])
+            .description(format!("The number of seconds from 1970-01-01T00:00:00Z to {what}."))])
         .collect()
 }
 
 pub(crate) fn triggers() -> Attribute {
     Attribute::map("triggers", Type::String)
         .force_new()
-        .description("Strings with any meaning. Changing one replaces the object.")
+        .description("Arbitrary strings. Changing one replaces the object.")
 }
 
 /// Returns an optional, computed attribute for an RFC 3339 timestamp.

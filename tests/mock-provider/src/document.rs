@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemas_are_read() {
+    fn schemas_of_all_kinds_are_parsed() {
         let document = json!({
             "provider": { "block": {} },
             "resource_schemas": { "acme_net": { "version": 2, "block": {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_read() {
+    fn drift_is_parsed_for_each_resource_type() {
         let block = json!({ "attributes": { "a": { "type": "string", "optional": true } } });
         let document = json!({ "resource_schemas": {
             "acme_same": { "block": block },

@@ -190,7 +190,7 @@ async fn listen(words: &Words) -> Result<(Listener, &'static str, String), Box<d
         let address = listener.local_addr()?.to_string();
         return Ok((Listener::Tcp(listener), "tcp", address));
     }
-    // Terraform does not set the variable.
+    // Terraform does not set this variable, so there is a default.
     let path = match std::env::var_os("PLUGIN_UNIX_SOCKET_DIR") {
         Some(directory) => std::path::Path::new(&directory).join("plugin1"),
         None => std::env::temp_dir().join(format!("wardian-native-plugin-{}", std::process::id())),

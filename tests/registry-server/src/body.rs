@@ -82,7 +82,7 @@ pub(crate) fn response(answer: Answer, delivery: Delivery, request: &HeaderMap) 
     match delivery.ending {
         Ending::Endless => {}
         Ending::Filled(size) => builder = builder.header("Content-Length", size),
-        // A status without a body.
+        // Responses with these status codes have no body.
         _ if matches!(answer.status, 204 | 304) => {}
         _ => builder = builder.header("Content-Length", length),
     }

@@ -59,7 +59,7 @@ impl Key {
         hashed.extend(subpacket(33, &[&[4], &fingerprint[..]].concat()));
         let unhashed = subpacket(16, &fingerprint[12..]);
 
-        // Version 4, for a document in bytes, hashed with SHA-256.
+        // A version 4 signature of a binary document with SHA-256.
         let mut body = vec![4, 0, self.algorithm, 8];
         body.extend(u16::try_from(hashed.len()).unwrap().to_be_bytes());
         body.extend(&hashed);

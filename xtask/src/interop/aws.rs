@@ -140,7 +140,7 @@ fn both<T: Send>(sides: [&Side; 2], work: impl Fn(&Side) -> Result<T> + Sync) ->
         let right = scope.spawn(move || work(sides[1]));
         (work(sides[0]), right.join())
     });
-    let right = right.map_err(|_| anyhow::anyhow!("one side ended without a result"))?;
+    let right = right.map_err(|_| anyhow::anyhow!("the thread of one program panicked"))?;
     Ok([left?, right?])
 }
 

@@ -74,6 +74,6 @@ fn compared(setup: &mut Setup, options: &Options, directory: &Path) -> Result<Di
         let program = Program { environment: setup.environment(&project)?, ..program };
         sides.push(steps::run(&program, setup.place(), &project, options.is_applying)?);
     }
-    let [theirs, ours] = sides.as_slice() else { anyhow::bail!("a program did not run") };
+    let [theirs, ours] = sides.as_slice() else { anyhow::bail!("a program could not be run") };
     Ok(DirectoryResult::new(directory, &project, theirs, ours))
 }

@@ -218,7 +218,7 @@ fn uses(user: &Side, directory: &Path) -> Result<Option<String>> {
 /// Runs the programs in `tests/interop/install`. Each of them prints the checks that it made.
 fn opentofu(workspace: &Workspace, place: &Path, servers: &Servers, report: &mut Report) {
     let Some(python) = process::on_path("python3") else {
-        say("skipped: there is no `python3`, which checks what OpenTofu needs");
+        say("skipped the checks for OpenTofu: `python3` is not on PATH");
         return;
     };
     for name in ["oci_mirror.py", "plugin_cache.py"] {

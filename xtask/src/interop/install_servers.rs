@@ -39,7 +39,7 @@ impl Servers {
             .spawn()
             .with_context(|| format!("could not start {}", program.display()))?;
         let mut line = String::new();
-        let out = process.stdout.take().context("the servers have no output")?;
+        let out = process.stdout.take().context("the servers have no standard output")?;
         BufReader::new(out).read_line(&mut line)?;
         let addresses = serde_json::from_str(&line).context("the servers did not print their addresses")?;
         Ok(Self { process, addresses })
@@ -80,7 +80,7 @@ impl Servers {
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
-        let (_, body) = answer.split_once("\r\n\r\n").context("the servers sent no answer")?;
+        let (_, body) = answer.split_once("\r\n\r\n").context("the servers sent no response")?;
         Ok(body.to_owned())
     }
 }

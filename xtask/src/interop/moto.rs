@@ -19,7 +19,7 @@ pub(crate) fn installed(target: &Path, python: &Path) -> Result<PathBuf> {
     let environment = target.join("interop/python");
     let server = environment.join("bin/moto_server");
     if !server.is_file() {
-        say("installing moto below target/interop");
+        say("installing moto in target/interop");
         process::output(Command::new(python).args(["-m", "venv"]).arg(&environment))?;
         let pip = environment.join("bin/pip");
         process::output(Command::new(pip).args(["install", "--quiet", "moto[server]>=5,<6"]))?;
@@ -51,7 +51,7 @@ impl Server {
                 bail!("{} ended with {status}", program.display());
             }
             if begun.elapsed() > PATIENCE {
-                bail!("{} does not listen after {} s", program.display(), PATIENCE.as_secs());
+                bail!("{} is not listening after {} s", program.display(), PATIENCE.as_secs());
             }
             std::thread::sleep(Duration::from_millis(100));
         }

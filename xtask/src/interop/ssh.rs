@@ -127,7 +127,7 @@ fn start(place: &Path) -> Result<(Server, u16)> {
     fs::copy(place.join("id.pub"), place.join("authorized"))?;
     // The directory that sshd uses for unauthenticated connections.
     fs::create_dir_all("/run/sshd")
-        .context("could not create /run/sshd; run as root, because sshd accepts logins only then")?;
+        .context("could not create /run/sshd; run as root, because otherwise sshd accepts no logins")?;
     let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
     let configuration = format!(
         "Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host\nPidFile none\nAuthorizedKeysFile {0}/authorized\n\
@@ -146,5 +146,5 @@ fn start(place: &Path) -> Result<(Server, u16)> {
         }
         sleep(Duration::from_millis(10));
     }
-    bail!("sshd does not start:\n{}", fs::read_to_string(place.join("log")).unwrap_or_default())
+    bail!("sshd did not start:\n{}", fs::read_to_string(place.join("log")).unwrap_or_default())
 }

@@ -153,7 +153,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
 }
 
 fn bundle(ours: &Program, plugin: &Plugin, protocol: &str, place: &Path, mirror: &Path) -> Result<()> {
-    let schemas = ours.run(place, &["version", "-json"]).context("the program does not run")?;
+    let schemas = ours.run(place, &["version", "-json"]).context("the program could not be run")?;
     let platform: Value = serde_json::from_str(&schemas)?;
     let platform =
         platform["platform"].as_str().context("the program does not report a platform")?.to_owned();

@@ -40,7 +40,7 @@ struct Success {
 /// The arguments after `interop wrappers`.
 #[derive(Default)]
 pub(crate) struct Options {
-    /// The binary to run, instead of the built one.
+    /// The binary to run. By default, the one that this command builds.
     pub(crate) binary: Option<PathBuf>,
     /// Selects the tools whose names contain this text.
     only: String,

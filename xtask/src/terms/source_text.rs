@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn unterminated_tokens_reach_the_end() {
+    fn unterminated_tokens_extend_to_the_end() {
         for source in ["\"abc", "/* abc", "r##\"abc\"#", "'", "'\\", "// é"] {
             let split = SourceText::split(source);
             assert_eq!(split.code.chars().count(), source.chars().count(), "{source}");

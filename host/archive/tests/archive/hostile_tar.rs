@@ -37,7 +37,7 @@ fn unsafe_names_are_rejected() {
         }
     }
     assert!(matches!(problem(&[TarEntry::file(b"a\xff", "x")]), ArchiveError::UnsafeName { .. }));
-    // The root can only be a directory.
+    // The root of the archive cannot be a file.
     for name in ["", ".", "./"] {
         assert!(matches!(problem(&[TarEntry::file(name, "x")]), ArchiveError::UnsafeName { .. }));
     }
@@ -73,7 +73,7 @@ fn sparse_files_are_rejected() {
 }
 
 #[test]
-fn links_must_stay_in_the_archive() {
+fn links_must_point_inside_the_archive() {
     let link = |name: &str, target: &str| TarEntry::link(name, EntryType::Symlink, target);
     for target in ["/etc/passwd", "../x", "a/../../x", "", "..", "a\\b", "a\nb"] {
         let error = problem(&[link("link", target)]);
@@ -84,8 +84,8 @@ fn links_must_stay_in_the_archive() {
         let pax = [TarEntry::pax("linkpath", target), link("link", "good")];
         assert!(matches!(problem(&pax), ArchiveError::UnsafeLink { .. }), "{target}");
     }
-    // Each link alone points inside, but the second one passes through the first and points
-    // outside.
+    // Each link alone points into the archive, but the second link passes through the first and
+    // then points outside.
     let error = problem(&[link("a/b/up", "../.."), link("out", "a/b/up/../x")]);
     assert!(matches!(&error, ArchiveError::UnsafeLink { name, .. } if name == "out"), "{error}");
     for entries in [
@@ -161,7 +161,7 @@ fn number_of_headers_is_limited() {
 }
 
 #[test]
-fn bombs_are_rejected() {
+fn decompression_bombs_are_rejected() {
     let zeros = vec![0; 60_000];
     let bomb = tar(&[TarEntry::file("bomb", &zeros)]);
     for format in [ArchiveFormat::TarGzip, ArchiveFormat::TarBzip2, ArchiveFormat::TarXz] {

@@ -18,7 +18,7 @@ pub(super) fn expression(value: &Value) -> Result<String, FunctionError> {
 pub(super) fn variables(value: &Value) -> Result<String, FunctionError> {
     let (View::Object(variables) | View::Map(variables)) = value.view() else {
         return Err(refused(
-            "it takes an object and writes a variable for each of its attributes, but this value has no \
+            "an object is required, because each of its attributes becomes a variable; this value has no \
              attributes"
                 .into(),
         ));
@@ -27,8 +27,8 @@ pub(super) fn variables(value: &Value) -> Result<String, FunctionError> {
     for (name, value) in variables {
         if !is_identifier(name) {
             return Err(refused(format!(
-                "\"{name}\" cannot be a variable name: names begin with a letter or an underscore, and the \
-                 rest are letters, digits, underscores and dashes"
+                "\"{name}\" is not a valid variable name: names begin with a letter or an underscore, and \
+                 the rest are letters, digits, underscores and dashes"
             )));
         }
         pair(name, value, &mut lines)?;
@@ -58,7 +58,7 @@ fn write(value: &Value, lines: &mut Lines) -> Result<(), FunctionError> {
             lines.close("]");
         }
         View::Map(elements) | View::Object(elements) => mapping(elements, lines)?,
-        View::Unknown => return Err(refused("a part of the value is not known yet".into())),
+        View::Unknown => return Err(refused("the value is not wholly known yet".into())),
     }
     Ok(())
 }

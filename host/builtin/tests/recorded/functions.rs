@@ -73,7 +73,7 @@ fn of_terraform(expression: &str) -> Answer {
     terraform::ask(directory.path(), &["init"]);
     let plan = match terraform::plan(directory.path()) {
         Ok(plan) => plan,
-        // Both files have the same errors.
+        // Each error occurs in both files.
         Err(mut faults) => {
             faults.sort();
             faults.dedup();

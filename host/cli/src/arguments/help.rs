@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn grouped_options_exist() {
+    fn help_groups_contain_only_existing_options() {
         let mut known = std::collections::BTreeSet::new();
         let root = page("").root;
         let mut all = Vec::new();

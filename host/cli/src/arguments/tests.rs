@@ -126,7 +126,7 @@ fn environment_arguments_follow_the_command() {
 }
 
 #[test]
-fn variables_keep_their_order() {
+fn variable_options_keep_their_order() {
     let Command::Plan(plan) = parsed(&["plan", "-var", "a=1", "-var-file=f", "-var=b=2"]) else {
         panic!("not a plan");
     };
@@ -183,7 +183,7 @@ fn invalid_arguments_are_rejected_with_suggestion() {
     );
     assert_eq!(
         refused(&["plan", "-parallelism=x"]),
-        "Invalid value for -parallelism: \"x\" cannot be used: it must be a whole number that is not negative."
+        "Invalid value for -parallelism: \"x\" cannot be used: it must be a non-negative integer."
     );
     assert_eq!(
         refused(&["init", "-lockfile=x"]),

@@ -12,7 +12,7 @@ pub(super) fn parallelism(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Ok(DEFAULT_PARALLELISM),
         Ok(number) => Ok(number),
-        Err(_) => Err("it must be a whole number that is not negative".to_owned()),
+        Err(_) => Err("it must be a non-negative integer".to_owned()),
     }
 }
 

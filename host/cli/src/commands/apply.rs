@@ -180,7 +180,7 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     if shapes_plan || scope.is_partial() || !scope.replace.is_empty() {
         warnings.push(Diagnostic::warning(
             "Options without effect on a saved plan",
-            "The actions of a saved plan were decided when it was made. Give -destroy, -refresh-only, \
+            "The actions of a saved plan were determined when it was created. Give -destroy, -refresh-only, \
              -refresh=false, -target, -exclude and -replace to `wardian plan` instead.",
         ));
     }

@@ -33,9 +33,9 @@ const PARALLELISM: usize = 10;
 const MAX_BYTES: usize = 16 << 20;
 
 const HELP: &str = "\
-Type an expression and press Enter to see its value. What the configuration
-refers to can be used: var.name, local.name, random_id.a.hex, functions.
-The values of resources are those in the state.
+Type an expression and press Enter to see its value. It can contain functions
+and the same references as the configuration, such as var.name, local.name and
+random_id.a.hex. The values of resources come from the state.
 
 type(EXPRESSION) shows the type of a value.
 

@@ -68,7 +68,7 @@ impl CommandSpec for InitArguments {
             return Err(InvalidOptions::new(
                 "The -migrate-state and -json options are mutually-exclusive",
                 "With -json, init cannot ask for approval. Use -migrate-state without -json, or -force-copy \
-                 to copy the states without a question.",
+                 to copy the states without confirmation.",
             ));
         }
         if self.upgrade && self.lockfile.is_some() {

@@ -61,7 +61,7 @@ fn run(context: &CommandContext, arguments: &PluginCachePruneArguments) -> Outco
     }
     let remaining = packages.len() - removed;
     context.shell.say(printable!(
-        "{remaining} of {} packages remain, with {} MB.",
+        "{remaining} of {} packages remain ({} MB).",
         packages.len(),
         megabytes(size)
     ));

@@ -67,7 +67,7 @@ impl WorkDirectory {
 
 impl Drop for WorkDirectory {
     fn drop(&mut self) {
-        // A directory that is not removed is harmless.
+        // If the directory cannot be removed, it is harmless.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -137,7 +137,7 @@ async fn run(context: &CommandContext, arguments: &PluginPublishArguments) -> Ou
 fn native(given: &str) -> Outcome<(OciPlatform, NativeSource)> {
     let invalid = || {
         let detail =
-            format!("\"{given}\" is not a platform and a file, such as linux_amd64=target/provider.");
+            format!("\"{given}\" does not have the form PLATFORM=FILE, such as linux_amd64=target/provider.");
         Failure::error("Invalid native package", detail)
     };
     let (platform, file) = given.split_once('=').ok_or_else(invalid)?;
@@ -163,13 +163,13 @@ impl PublishObserver for PublishProgress {
                 printable!("- Uploading {name} ({size} bytes)...")
             }
             PublishEvent::UploadSkipped { name } => {
-                printable!("- {name} is in the repository already")
+                printable!("- {name} is already in the repository")
             }
             PublishEvent::TagPushed { reference, digest } => {
                 printable!("- Pushed {reference} (sha256:{digest})")
             }
             PublishEvent::AlreadyPublished { reference, digest } => {
-                printable!("- {reference} is published already (sha256:{digest})")
+                printable!("- {reference} is already published (sha256:{digest})")
             }
             _ => return,
         });

@@ -84,8 +84,8 @@ async fn run(context: &CommandContext, arguments: &ServeArguments) -> Outcome {
         let address = artifact.address().clone();
         names.push((address.clone(), plugin));
         if artifacts.insert(address.clone(), artifact).is_some() {
-            let detail = format!("Two of the plugins are {}.", address.for_display());
-            return Err(Failure::error("Plugins cannot be served as one", detail));
+            let detail = format!("Two of the plugins have the address {}.", address.for_display());
+            return Err(Failure::error("Plugins cannot be served as one provider", detail));
         }
     }
     let plugins = context.app.plugins_from(artifacts, BTreeMap::new(), PARALLELISM)?;
@@ -100,7 +100,7 @@ async fn run(context: &CommandContext, arguments: &ServeArguments) -> Outcome {
     let provider: Arc<dyn Provider> = match <[_; 1]>::try_from(parts) {
         Ok([(_, provider)]) => provider,
         Err(parts) => Arc::new(Multiplexed::new(parts).await.map_err(|error| {
-            Failure::error("Plugins cannot be served as one", sentence(&error.to_string()))
+            Failure::error("Plugins cannot be served as one provider", sentence(&error.to_string()))
         })?),
     };
     // An interrupt on the terminal is also sent to the host, which stops its plugins.

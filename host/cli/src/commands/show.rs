@@ -164,10 +164,10 @@ pub(super) fn state_object<'a>(
         address.mode() == ResourceMode::Data || i64::try_from(object.schema_version) == Ok(schema.version);
     let Some(value) = is_of_schema.then(|| decode_stored(object, schema)).flatten() else {
         return Err(Failure::error(
-            "Object has another schema version",
+            "Object has a different schema version",
             format!(
-                "{address} was stored with another schema version of its provider and cannot be shown. \
-                 `wardian refresh` updates it."
+                "{address} was stored with a schema version that differs from its provider's, and cannot be \
+                 shown. `wardian refresh` updates it."
             ),
         ));
     };

@@ -322,8 +322,8 @@ fn check_selectable(context: &CommandContext) -> Outcome<()> {
     }
     Err(Failure::error(
         "Workspace is selected by the environment",
-        "TF_WORKSPACE selects the workspace, so another one can neither be created nor selected. Unset it, \
-         or set it to the other workspace.",
+        "TF_WORKSPACE selects the workspace, so no other workspace can be created or selected. Unset it, or \
+         set it to the other workspace.",
     ))
 }
 

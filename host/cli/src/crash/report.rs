@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn report_has_each_section() {
+    fn crash_report_contains_every_section() {
         let Report(text) = Report::new("plan -out", "thread 'main' panicked at a.rs:1:2: reason", "0: main");
         for expected in [
             "version: ",

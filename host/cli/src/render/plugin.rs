@@ -62,12 +62,12 @@ const PURPOSES: [(&str, &str); 22] = [
     ("wardian:plugin/communicator", "the provisioned machine"),
     ("wasi:cli/environment", "variables, directory, arguments"),
     ("wasi:cli/exit", "process exit"),
-    ("wasi:cli/std", "standard streams: the log"),
-    ("wasi:cli/terminal", "whether there is a terminal"),
+    ("wasi:cli/std", "standard streams (logged)"),
+    ("wasi:cli/terminal", "terminal detection"),
     ("wasi:clocks/", "clocks"),
     ("wasi:config/", "the host's configuration"),
     ("wasi:filesystem/", "files"),
-    ("wasi:http/types", "parts of HTTP requests"),
+    ("wasi:http/types", "HTTP types"),
     ("wasi:http/", "HTTP requests"),
     ("wasi:io/", "streams and polling"),
     ("wasi:random/", "randomness"),
@@ -92,7 +92,7 @@ impl<'a> PluginReport<'a> {
             inspected.imports.iter().map(|name| interface(name, Some(is_offered(name)))).collect();
         let verification = inspected.verify_imports();
         let missing = imports.iter().filter(|import| import.offered == Some(false)).map(|import| {
-            format!("it imports {}, which this version of the program does not offer", import.name)
+            format!("it imports {}, which this version of Wardian does not provide", import.name)
         });
         let problems = verification.undeclared.iter().map(ToString::to_string).chain(missing).collect();
         let unused = |capability: &&str| {

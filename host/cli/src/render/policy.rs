@@ -127,7 +127,7 @@ fn native(explanation: &Explanation, page: &mut Page) {
     if let Some(set) = explanation.settings.deterministic.as_ref().filter(|set| set.value) {
         append_line!(
             page,
-            "Its clock is fixed, and its randomness is the same in each run ({}).",
+            "The clock is fixed, and the random values are the same in each run ({}).",
             set.location
         );
     }

@@ -69,7 +69,7 @@ impl Page {
         self.text.append(value);
     }
 
-    /// Writes text in a style.
+    /// Writes text in the given style.
     pub(crate) fn paint(&mut self, style: Style, text: impl Into<PrintableText>) {
         if self.color {
             self.text.push(style.code());

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_aligned_with_their_text() {
+    fn wrapped_list_items_are_aligned_with_their_text() {
         assert_eq!(wrapped("- one two three", 9, 2), "- one two\n  three");
         assert_eq!(wrapped("  Note: one two", 12, 2), "  Note: one\n    two");
     }

@@ -58,7 +58,7 @@ impl Agent {
         }
         let keys = identities.len();
         for identity in identities {
-            // A machine closes the connection after too many rejected keys.
+            // SSH servers close the connection after too many rejected keys.
             if !authenticator.offers(MethodKind::PublicKey) || authenticator.handle.is_closed() {
                 break;
             }

@@ -79,8 +79,8 @@ impl Authenticator<'_> {
         settings: &SshSettings,
         agent: Option<&Path>,
     ) -> Result<AuthOutcome, AuthError> {
-        // A rejection of the method `none` lists the offered methods. Some machines accept it,
-        // since they require no authentication.
+        // When a server rejects the method `none`, it lists the methods that it offers. Servers
+        // that require no authentication accept `none`.
         let nothing = timeout(RESPONSE_TIMEOUT, self.handle.authenticate_none(self.user)).await;
         if let AuthOutcome::Accepted = self.record_result(nothing.map_err(russh::Error::from)??) {
             return Ok(AuthOutcome::Accepted);
@@ -165,7 +165,7 @@ impl Authenticator<'_> {
         if !self.offers(MethodKind::KeyboardInteractive) {
             return Ok(AuthOutcome::Refused);
         }
-        self.tried.push("the password for its prompts".into());
+        self.tried.push("the password at its prompts".into());
         let starting = self.handle.authenticate_keyboard_interactive_start(self.user, None);
         let mut response = timeout(RESPONSE_TIMEOUT, starting).await??;
         for _ in 0..MAX_PROMPT_ROUNDS {
@@ -203,7 +203,7 @@ impl Authenticator<'_> {
         }
         let mut agent = match Agent::connect(socket).await {
             Ok(agent) => agent,
-            // The agent is optional.
+            // The settings do not require an agent, so other methods are tried.
             Err(_) if settings.agent == AgentUse::IfAvailable => {
                 self.tried.push("an agent that did not respond".into());
                 return Ok(AuthOutcome::Refused);
@@ -216,7 +216,7 @@ impl Authenticator<'_> {
                 self.tried.push(match keys {
                     0 => "an agent without keys".into(),
                     1 => "the agent's key".into(),
-                    more => format!("{more} keys of the agent"),
+                    more => format!("{more} agent keys"),
                 });
                 Ok(AuthOutcome::Refused)
             }

@@ -67,7 +67,7 @@ impl SshCommand {
             let (name, columns, rows) = TERMINAL;
             // Disables echo and output processing.
             let modes = [(Pty::ECHO, 0), (Pty::OPOST, 0)];
-            // A machine that does not support terminals runs the command without one.
+            // A server that does not support terminals runs the command without one.
             let asked = writing.request_pty(false, name, columns, rows, 0, 0, &modes).await;
             asked.map_err(|_| session.lost(ConnectionPhase::Starting))?;
         }
@@ -199,8 +199,7 @@ impl Drop for SshCommand {
             let is_running = self.status.is_none();
             runtime.spawn(async move {
                 if is_running {
-                    // Not every machine supports signals, but every machine reacts to the closed
-                    // channel.
+                    // Not every SSH server supports signals, so the channel is also closed.
                     let _ = writing.signal(Sig::KILL).await;
                 }
                 let _ = writing.close().await;

@@ -33,7 +33,7 @@ impl Verifier {
 
     fn check(&self, shown: &PublicKeyOrCertificate) -> Result<(), String> {
         let Some(expected) = &self.expected else { return Ok(()) };
-        // The machine has proven that it holds the private key, so the certificate does not need to
+        // The server has proven that it holds the private key, so the certificate does not need to
         // be checked.
         let key = shown.public_key();
         if key.key_data() == expected.key_data() {

@@ -108,7 +108,7 @@ impl Machine {
                         }
                         return Ok(answer);
                     }
-                    // The machine had closed an idle connection; the loop tries another connection.
+                    // The server had closed an idle connection; the loop tries another connection.
                     Err(ExchangeError::NotSent) if !is_new => {}
                     Err(error) => return Err(self.map_error(error, phase)),
                 }

@@ -102,7 +102,7 @@ fn option(name: &str, value: &str) -> String {
 /// Returns a new message ID, in the form of a UUID (version 4).
 pub(super) fn new_message_id() -> String {
     let mut bytes = [0_u8; 16];
-    // If the random generator fails, IDs repeat. Repeated IDs only make the machine's logs
+    // If the random generator fails, IDs repeat. Repeated IDs only make the server's logs
     // ambiguous.
     let _ = getrandom::fill(&mut bytes);
     bytes[6] = bytes[6] & 0x0f | 0x40;
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn command_text_survives_xml_escaping() {
+    fn command_text_round_trips_through_xml() {
         let command = "echo \"a\" & b < c > d\r\n\u{1}é";
         let message = Envelope { url: "http://h/wsman", shell: Some("S<1>") }.command(command);
         let document = Document::parse(&message).unwrap();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn classifies_faults() {
+    fn fault_codes_determine_the_kind_of_fault() {
         let with = |code: &str| {
             format!(
                 "<s:Envelope xmlns:s=\"s\"><s:Body><s:Fault><s:Reason><s:Text>first</s:Text></s:Reason>\

@@ -36,7 +36,7 @@ async fn accepts_only_known_host_key() {
 }
 
 #[tokio::test]
-async fn machine_presents_the_expected_key_type() {
+async fn server_presents_host_key_of_the_expected_type() {
     let Some(sshd) = Sshd::start("") else { return };
     for kind in ["rsa-2048", "ecdsa-256"] {
         generate(&sshd.path(kind), kind, "");

@@ -156,8 +156,8 @@ async fn logs_in_with_agent() {
         let agent = Agent::start(&sshd, &["s1", key]);
         assert_eq!(run(&agent.connection(&values), "echo in").await.unwrap().text(), "in\n");
     }
-    // The machine closes the connection before the accepted key is tried, unless the accepted key
-    // is first.
+    // The server closes the connection after too many rejected keys, so the accepted key must be
+    // tried first.
     let agent = Agent::start(&sshd, &["s1", "s2", "s3", "s4", "rsa"]);
     let with = |more: &[(&'static str, &str)]| {
         let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));

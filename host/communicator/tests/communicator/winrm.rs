@@ -173,7 +173,7 @@ async fn tls_accepts_only_configured_certificates() {
 }
 
 #[tokio::test]
-async fn failures_are_errors() {
+async fn failed_commands_and_lost_connections_are_errors() {
     let server = Server::start(Proof::Basic, None).await;
     let machine = connection(&values(&server, &[]));
     let error = run(&machine, "forbidden").await.unwrap_err();
@@ -185,7 +185,7 @@ async fn failures_are_errors() {
     assert_eq!(error.kind(), FailureKind::Disconnected);
     assert!(error.to_string().contains("while a command was running"), "{error}");
     drop(command);
-    // The next operation creates a new shell, as it does if the machine has deleted the old one.
+    // The next operation creates a new shell, as it does if the server has deleted the old one.
     assert_eq!(run(&machine, "x").await.unwrap().text(), "ran x\n");
     server.state.lock().unwrap().forgets = true;
     assert_eq!(run(&machine, "y").await.unwrap().text(), "ran y\n");

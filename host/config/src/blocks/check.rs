@@ -74,7 +74,7 @@ fn check_nested_data(block: &Block, problems: &mut Diagnostics) {
         );
     }
     for lifecycle in block.body.blocks_of("lifecycle") {
-        let detail = "A data block inside a check has no lifecycle block: use assert for conditions.";
+        let detail = "A data block inside a check cannot have a lifecycle block: use assert for conditions.";
         problems.push(Diagnostic::error("Invalid lifecycle block", detail).at(lifecycle.header_span.clone()));
     }
 }

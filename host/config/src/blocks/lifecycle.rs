@@ -50,8 +50,8 @@ impl Lifecycle {
             let kind = block_kind(mode);
             for attribute in SHAPE.optional.iter().filter_map(|name| content.attribute(name)) {
                 let detail = format!(
-                    "The lifecycle argument \"{}\" applies to resources that are created and destroyed; a \
-                     {kind} block cannot have it.",
+                    "The lifecycle argument \"{}\" applies only to managed resources and is not allowed in a \
+                     {kind} block.",
                     attribute.name
                 );
                 problems.push(
@@ -87,7 +87,7 @@ impl IgnoreChanges {
             problems.push(
                 Diagnostic::error(
                     "Invalid expression",
-                    "A list of arguments in brackets is required here, or the keyword all.",
+                    "A list of arguments or the keyword all is required here.",
                 )
                 .at(expression.span().clone()),
             );
@@ -97,7 +97,7 @@ impl IgnoreChanges {
         let mut wildcard = None;
         for item in items {
             if item.as_quoted() == Some("*") {
-                let detail = "To ignore changes of all arguments, write: ignore_changes = all";
+                let detail = "To ignore changes to all arguments, write: ignore_changes = all";
                 problems.push(
                     Diagnostic::error("Invalid ignore_changes wildcard", detail).at(item.span().clone()),
                 );
@@ -138,7 +138,7 @@ fn relative_path(traversal: &Traversal) -> Path {
 fn triggers(attribute: &Attribute, problems: &mut Diagnostics) -> Vec<Expression> {
     let expression = &attribute.expression;
     let Some(items) = expression.as_tuple_items() else {
-        let detail = "A list of resource references in brackets is required here.";
+        let detail = "A list of resource references is required here.";
         problems.push(Diagnostic::error("Invalid expression", detail).at(expression.span().clone()));
         return Vec::new();
     };

@@ -94,8 +94,8 @@ fn passed_providers(
     problems: &mut Diagnostics,
 ) -> Vec<(ProviderReference, ProviderReference)> {
     let Some(items) = attribute.expression.as_object_items() else {
-        let detail = "The \"providers\" argument is written in braces, with the module's name for each \
-                      provider configuration on the left and yours on the right: { aws = aws.west }.";
+        let detail = "The \"providers\" argument must be a map from the provider configurations of the \
+                      called module to those of the calling module, such as { aws = aws.west }.";
         problems
             .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
         return Vec::new();
@@ -113,7 +113,7 @@ fn passed_providers(
         if twice {
             let mut diagnostic = Diagnostic::error(
                 "Duplicate provider address",
-                "A provider configuration of this name is already passed.",
+                "A provider configuration with this name is already passed.",
             );
             diagnostic.subject = inside.span;
             problems.push(diagnostic);

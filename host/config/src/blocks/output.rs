@@ -42,7 +42,7 @@ impl Output {
         let content = SHAPE.read(&block.body, problems);
         for block in content.unlabeled("postcondition", problems) {
             let detail =
-                "An output's condition is checked before the output has its value: write a precondition.";
+                "An output's conditions are checked before its value is known: write a precondition.";
             problems.push(
                 Diagnostic::error("Postconditions are not allowed", detail).at(block.header_span.clone()),
             );

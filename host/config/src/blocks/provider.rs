@@ -69,7 +69,7 @@ impl ProviderConfig {
             problems.push(
                 Diagnostic::warning(
                     "Version constraints inside provider configuration blocks are deprecated",
-                    "State the version in required_providers, inside the terraform block, instead.",
+                    "Specify the version in required_providers, inside the terraform block, instead.",
                 )
                 .at(span.clone()),
             );

@@ -13,7 +13,7 @@ pub(super) fn depends_on(content: &Content<'_>, problems: &mut Diagnostics) -> V
         return Vec::new();
     };
     let Some(items) = attribute.expression.as_tuple_items() else {
-        let detail = "A list of references in brackets is required here.";
+        let detail = "A list of references is required here.";
         problems
             .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
         return Vec::new();

@@ -196,8 +196,8 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
         });
     }
     let Some(items) = expression.as_object_items() else {
-        let detail = "A required provider is written in braces: { source = \"hashicorp/random\", version = \
-                      \"~> 3.7\" }.";
+        let detail = "A required provider must be an object, such as { source = \"hashicorp/random\", \
+                      version = \"~> 3.7\" }.";
         problems.push(invalid_entry(detail, expression.span()));
         return None;
     };
@@ -228,7 +228,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
                 let advice = did_you_mean(other, known.into_iter());
                 problems.push(invalid_entry(
                     &format!(
-                        "A required provider has no \"{other}\", only source, version and \
+                        "A required provider has no \"{other}\" argument, only source, version and \
                          configuration_aliases.{advice}"
                     ),
                     key.span(),
@@ -256,7 +256,7 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
         let names = traversal.as_ref().and_then(|traversal| traversal.names());
         match names.as_deref() {
             _ if item.is_native_quoted() => problems.push(
-                Diagnostic::error("Invalid expression", "Provider configurations are named without quotes.")
+                Diagnostic::error("Invalid expression", "Provider references are written without quotes.")
                     .at(item.span().clone()),
             ),
             // The default configuration requires no entry.
@@ -267,8 +267,7 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
             None => problems.push(
                 Diagnostic::error(
                     "Invalid expression",
-                    "Names of provider configurations are required \
-                    here.",
+                    "References to provider configurations are required here.",
                 )
                 .at(item.span().clone()),
             ),
@@ -276,7 +275,7 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
                 Diagnostic::error(
                     "Invalid configuration_aliases value",
                     format!(
-                        "A list of names such as [{local_name}.a, {local_name}.b] is required, each \
+                        "A list of references such as [{local_name}.a, {local_name}.b] is required, each \
                          beginning with the provider's own local name."
                     ),
                 )

@@ -72,7 +72,7 @@ impl<'a> DynamicParts<'a> {
         let labels = match body.attribute("labels") {
             None => Vec::new(),
             Some(argument) => argument.expression.as_tuple_items().unwrap_or_else(|| {
-                let detail = "The labels of a dynamic block must be a list in brackets.";
+                let detail = "The \"labels\" argument of a dynamic block must be a list.";
                 problems.push(
                     Diagnostic::error("Invalid expression", detail).at(argument.expression.span().clone()),
                 );

@@ -76,8 +76,8 @@ impl Configuration {
             if let Some(config) = node.module.provider_configs.values().find(|config| !is_empty(config)) {
                 let detail = format!(
                     "A module that is called with {argument} cannot contain provider blocks, but there is \
-                     one at {}. Configure the provider in the root module and pass it with \
-                     the argument providers.",
+                     one at {}. Configure the provider in the root module and pass it with the \"providers\" \
+                     argument.",
                     config.span
                 );
                 problems.push(
@@ -108,7 +108,7 @@ impl Configuration {
                     known.insert(&entry.address, name);
                 }
             }
-            // A block and its aliases have the same name.
+            // Configurations of one provider with different aliases have the same name.
             let blocks: BTreeSet<&Str> = module.provider_configs.keys().map(|(name, _)| name).collect();
             for local_name in blocks {
                 let address = module.provider_address(local_name);
@@ -119,7 +119,7 @@ impl Configuration {
                     known.get(&address).and_then(|name| module.required_providers.get_key_value(*name));
                 if let Some((name, entry)) = required {
                     let detail = format!(
-                        "{address} is required as \"{name}\" here, and the block provider \"{local_name}\" \
+                        "{address} is required as \"{name}\" here, and the provider \"{local_name}\" block \
                          refers to the same provider. Use one of the two names in both places."
                     );
                     problems.push(

@@ -41,8 +41,8 @@ pub fn variables_for_saved_plan(
 
 fn overruled(name: &str, given: &InputValue, inputs: &VariableInputs) -> Option<Diagnostic> {
     let detail = format!(
-        "The variable \"{name}\" has a different value in the saved plan than {} gives it. A plan is \
-         applied with the values that it was created with: create a new plan to change the value, or \
+        "The value of the variable \"{name}\" in the saved plan differs from the value that {} sets. A plan \
+         is applied with the values that it was created with: create a new plan to change the value, or \
          declare the variable as ephemeral to set its value at each apply.",
         given.origin
     );

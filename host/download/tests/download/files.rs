@@ -262,7 +262,7 @@ impl DownloadObserver for Recorder {
 }
 
 #[tokio::test]
-async fn progress_is_reported() {
+async fn download_progress_is_reported() {
     within_limit(async {
         let content = b"0123456789";
         let server = Server::start(|request| match (request.line(), request.header("range")) {

@@ -60,7 +60,8 @@ fn counted(count: &Expression, scope: &dyn Scope) -> Result<Option<u64>, Diagnos
     let ephemeral = value.inside_marks().is_ephemeral();
     // The number of instances does not reveal sensitive values.
     let number = convert(&value.unmark_deep(), &Type::Number).map_err(|error| {
-        problem("Incorrect value type", format!("This is not a number of instances: {error}."), Cause::Value)
+        let detail = format!("This value is not a number of instances: {error}.");
+        problem("Incorrect value type", detail, Cause::Value)
     })?;
     if ephemeral {
         let detail = "An ephemeral value cannot be used here: the state stores the instances, but it must \
@@ -85,7 +86,7 @@ fn counted(count: &Expression, scope: &dyn Scope) -> Result<Option<u64>, Diagnos
 fn keyed(for_each: &Expression, scope: &dyn Scope) -> Result<Option<BTreeMap<Str, Value>>, Diagnostics> {
     let value = for_each.evaluate(scope)?;
     keys(&value).map_err(|refusal| {
-        let detail = format!("This value cannot be used for instances: {}", refusal.reason);
+        let detail = format!("This value cannot be used as for_each: {}", refusal.reason);
         let mut diagnostic = Diagnostic::error(refusal.summary, detail).at(for_each.span().clone());
         diagnostic.values = for_each.value_notes(scope, refusal.cause);
         diagnostic.into()

@@ -148,7 +148,7 @@ impl<'a> ModuleScope<'a> {
         });
         let Some(address) = expired else { return Ok(()) };
         let detail = format!(
-            "{address} could not be renewed, so its value is no longer valid. Another error states the \
+            "{address} could not be renewed, so its value is no longer valid. Another error explains the \
              reason."
         );
         Err(Self::invalid("Ephemeral resource instance has expired", detail, span))

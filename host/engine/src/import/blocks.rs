@@ -115,7 +115,7 @@ pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
         let Some(id) = &import.id else { continue };
         let value = id.evaluate(&evaluator.scope(&root, repetition));
         if let Err(found) = value.and_then(|value| id_text(id, &value).map(|_| ())) {
-            // All elements cause the same errors.
+            // The remaining elements would cause the same errors.
             diagnostics.extend(found);
             break;
         }

@@ -159,8 +159,7 @@ fn keep_ignored(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]
 fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
     let is_map = |value: &Value| matches!(value.ty(), Type::Map(_));
     match value.as_mapping() {
-        // If only one of the two maps has a key, the prior object's map determines whether it
-        // exists.
+        // An ignored key exists in the result only if it exists in the prior object's map.
         Some(parts) if is_map(value) => {
             let mut parts = parts.clone();
             for name in names {

@@ -137,14 +137,14 @@ mod tests {
             changing_paths(&block, &paths, prior, planned)
         };
         let prior = object(a(), Some("1"));
-        // Values that are equal, different, and unknown.
+        // A path forces replacement if its values differ or the planned value is unknown.
         assert_eq!(kept(&prior, &prior, &[&name, &port]), Ok(vec![]));
         assert_eq!(kept(&prior, &object(a(), Some("2")), &[&port, &name]), Ok(vec![port.clone()]));
         assert_eq!(
             kept(&prior, &object(Value::unknown(Type::String), Some("1")), &[&name]),
             Ok(vec![name.clone()])
         );
-        // An element that only one object has, and one that neither object has.
+        // A path also forces replacement if only one of the objects has the element.
         assert_eq!(kept(&prior, &object(a(), None), &[&port]), Ok(vec![port.clone()]));
         assert_eq!(kept(&object(a(), None), &object(a(), None), &[&port]), Ok(vec![]));
         // Write-only paths are retained, and nonexistent paths are rejected.

@@ -96,10 +96,8 @@ async fn try_import(
         return Err(subject.error("Multiple import states not supported", detail).into());
     };
     if one.type_name != *subject.address.type_name() {
-        let problem = format!(
-            "found an object of type {} where {} was to be imported.",
-            one.type_name, subject.address
-        );
+        let problem =
+            format!("found an object of type {} for the import to {}.", one.type_name, subject.address);
         return Err(subject.provider_error("Import returned another resource type", &problem).into());
     }
     let (imported, found) = read_found(subject, one, target).await.into_result()?;

@@ -175,7 +175,7 @@ fn check_results_are_in_plan_and_state() {
 }
 
 #[test]
-fn destroy_plan_has_unknown_results() {
+fn destroy_plan_has_unknown_check_results() {
     let mut fixture = Fixture::new();
     let modules = [("m", MODULE)];
     fixture.apply_with(EVERY_KIND, &modules, &PlanOptions::default());
@@ -236,7 +236,7 @@ fn failed_precondition_stops_dependents_and_is_stored() {
 }
 
 #[test]
-fn rejected_variable_does_not_stop_planning_of_other_objects() {
+fn rejected_variable_does_not_prevent_planning_of_other_objects() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         variable "v" {

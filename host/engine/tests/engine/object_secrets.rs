@@ -229,7 +229,7 @@ fn drift_does_not_reveal_secrets() {
 /// Without withholding, the plan depends on the secret. This shows that the preceding tests would
 /// detect a leak.
 #[test]
-fn available_secrets_are_used() {
+fn secrets_are_used_only_if_available() {
     let mut fixture = applied(SECRETS[0]);
     let same = format!(
         "resource \"memory_thing\" \"p\" {{\n name = \"p\"\n secret = \"{0}\"\n label = sensitive(\"label-{0}\")\n}}",

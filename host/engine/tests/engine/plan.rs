@@ -304,7 +304,7 @@ fn failed_conditions_are_errors_with_message() {
 }
 
 #[test]
-fn repeated_modules_pass_values() {
+fn module_instances_receive_and_return_their_own_values() {
     let mut fixture = Fixture::new();
     let root = r#"
         module "m" {

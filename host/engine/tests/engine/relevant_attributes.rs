@@ -97,7 +97,7 @@ fn move_alone_is_drift_in_refresh_only_plan() {
         let drift: Vec<_> =
             plan.drift.iter().map(|c| (c.address.to_string(), c.action, c.is_moved())).collect();
         assert_eq!(drift, expected);
-        // The move is a reason to apply only if it is a change.
+        // The move makes the plan applyable only if the plan reports it as a change.
         assert_eq!(plan.is_applyable(), mode == Mode::Normal);
     }
 }

@@ -228,7 +228,7 @@ fn sensitive_values_are_not_shown() {
 }
 
 #[test]
-fn conditions_are_evaluated() {
+fn errors_in_conditions_are_reported() {
     assert_problems(
         r#"locals { no = false }
 resource "memory_thing" "a" {

@@ -13,7 +13,7 @@ fn assert_contains(errors: &str, expected: &[&str]) {
 }
 
 #[test]
-fn plan_must_follow_configuration() {
+fn planned_values_must_match_configuration() {
     let errors = Fixture::new().plan_errors(&thing("plan another name"));
     assert_contains(&errors, &["Provider produced invalid plan", ".name", "the configuration sets"]);
     let errors = Fixture::new().plan_errors(&thing("plan a size"));
@@ -31,7 +31,7 @@ fn replace_path_must_exist() {
 }
 
 #[test]
-fn apply_must_follow_plan() {
+fn applied_values_must_match_plan() {
     let mut fixture = Fixture::new();
     let errors = fixture.apply_errors(&thing("apply another size"));
     assert_contains(
@@ -53,7 +53,7 @@ fn apply_returns_only_known_values() {
 }
 
 #[test]
-fn violation_hides_sensitive_values() {
+fn violation_error_hides_sensitive_values() {
     let errors = Fixture::new().plan_errors(
         "resource \"memory_thing\" \"a\" {\n name = sensitive(\"hunter2\")\n mischief = \"plan another name\"\n}",
     );

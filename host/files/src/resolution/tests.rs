@@ -115,7 +115,7 @@ fn invalid_paths_are_rejected() {
 }
 
 #[test]
-fn names_are_single_components() {
+fn names_must_be_single_path_components() {
     let base = Tree::new().base();
     for name in ["a/b", "..", "", "a\0", "/etc", "link/"] {
         let name = OsStr::new(name);

@@ -137,7 +137,7 @@ fn invalid_archives_are_rejected() {
 }
 
 #[test]
-fn override_is_a_file_or_a_directory() {
+fn override_may_be_a_file_or_a_directory() {
     let root = tempfile::tempdir().unwrap();
     let file = root.path().join("built.wasm");
     fs::write(&file, COMPONENT).unwrap();

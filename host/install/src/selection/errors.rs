@@ -33,7 +33,7 @@ pub enum SourceRemark {
     OtherPlatformsOnly(Vec<Version>),
     /// The server does not have the provider.
     NotFound {
-        /// The headline of the reason.
+        /// The summary of the reason.
         summary: &'static str,
         reason: String,
     },
@@ -147,7 +147,7 @@ pub enum SelectionError {
 }
 
 impl SelectionError {
-    /// Returns the headline of the message.
+    /// Returns the summary of the diagnostic.
     pub fn summary(&self) -> &'static str {
         match self {
             Self::NoMatchingVersion { searched, .. } => {
@@ -167,7 +167,7 @@ impl SelectionError {
     }
 }
 
-/// Returns the headline of the server's reason, if no source has any version of the provider.
+/// Returns the summary of the server's reason, if no source has any version of the provider.
 fn only_reason(searched: &[SearchedSource]) -> Option<&'static str> {
     if searched.iter().any(|source| !source.versions.is_empty()) {
         return None;

@@ -350,7 +350,7 @@ fn unusable_locked_versions_are_rejected() {
 }
 
 #[test]
-fn installed_component_outlives_its_mirror() {
+fn installed_component_is_usable_without_its_mirror() {
     let mut fixture = Fixture::new(&[("acme/a", "")]);
     let path = fixture.write("acme/a/1.0.0/a.wasm", &component("a"));
     fixture.init();

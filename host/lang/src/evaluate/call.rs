@@ -242,7 +242,7 @@ impl Evaluation<'_> {
                 body(&arguments, Allowance(self.meter.budget.remaining(self.meter.spent)))
             }
             Body::Scoped(body) | Body::Template(body) => body(&arguments, self.scope),
-            // The caller handles this case.
+            // `Lazy` bodies are evaluated by the caller, so this case does not occur.
             Body::Lazy(_) => Ok(Value::unknown(Type::Dynamic)),
         };
         match outcome {

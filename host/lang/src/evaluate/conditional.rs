@@ -103,7 +103,7 @@ impl Evaluation<'_> {
             chosen
         } else {
             let converted = convert::convert(&chosen, &ty).map_err(|error| {
-                let detail = format!("The chosen result cannot be {ty}: {error}.");
+                let detail = format!("The chosen result cannot be converted to {ty}: {error}.");
                 let place = (arm.if_true.start, node.end);
                 self.problem_at("Inconsistent conditional result types", &detail, place, node)
             })?;

@@ -154,7 +154,8 @@ impl Evaluation<'_> {
         let mut marks = Marks::NONE;
         let mut known = true;
         self.spend(pairs.size_hint().0, ENTRY, node)?;
-        // Only one of the two is used, depending on whether the expression groups values.
+        // If the expression groups values (`...`), only `groups` is used, and otherwise only
+        // `single`.
         let mut groups: BTreeMap<Str, Vec<Value>> = BTreeMap::new();
         let mut single: BTreeMap<Str, Value> = BTreeMap::new();
         for pair in pairs {
@@ -213,7 +214,7 @@ impl Evaluation<'_> {
         match convert::convert(value, &Type::String) {
             Ok(name) => Ok(name.as_str().map(Str::new)),
             Err(error) => {
-                let detail = format!("This value cannot be a key: {error}.");
+                let detail = format!("This value cannot be used as a key: {error}.");
                 Err(self.problem_at(SUMMARY, &detail, place, node).into())
             }
         }

@@ -170,12 +170,13 @@ impl Evaluation<'_> {
         let value = match convert::convert(&value, ty) {
             Ok(value) => value,
             Err(error) => {
-                let detail = format!("This value cannot be the {name}operand of \"{symbol}\": {error}.");
+                let detail =
+                    format!("This value cannot be used as the {name}operand of \"{symbol}\": {error}.");
                 return Err(self.problem_at("Invalid operand", &detail, *place, node).into());
             }
         };
         if value.is_null() {
-            let detail = format!("This value is null, which cannot be the {name}operand of \"{symbol}\".");
+            let detail = format!("The {name}operand of \"{symbol}\" must not be null.");
             return Err(self.problem_at("Operation failed", &detail, *place, node).into());
         }
         Ok(value)

@@ -46,7 +46,7 @@ impl Evaluation<'_> {
             }
             _ => Value::unknown(Type::Dynamic),
         };
-        // A type that is too large is not known.
+        // If the type is too large, the value's type is unknown.
         self.checked(value, node).unwrap_or_else(|_| Value::unknown(Type::Dynamic))
     }
 

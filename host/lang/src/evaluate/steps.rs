@@ -115,7 +115,7 @@ impl Evaluation<'_> {
             return Err(self
                 .problem_at(
                     "Splat of null value",
-                    "A splat (the * symbol) cannot be applied to a sequence that is null.",
+                    "A splat (the * symbol) cannot be applied to a null list, set or tuple.",
                     marker,
                     node,
                 )
@@ -320,7 +320,7 @@ fn primitive_index(ty: &Type) -> String {
 
 fn whole_index(number: &Number) -> Result<usize, &'static str> {
     let Some(at) = number.as_i64() else {
-        return Err("an index must be a whole number of reasonable size");
+        return Err("an index must be a whole number that fits in 64 bits");
     };
     usize::try_from(at).map_err(|_| "an index cannot be negative")
 }

@@ -133,7 +133,7 @@ fn cidrhost(arguments: &[Value]) -> Outcome {
         Some(address) => Ok(Value::string(network.show(address))),
         None => Err(Failure::argument(
             1,
-            format!("a prefix of {} bits has no host number {wanted}", network.prefix),
+            format!("a prefix of {} bits does not accommodate a host numbered {wanted}", network.prefix),
         )),
     }
 }
@@ -148,7 +148,7 @@ fn cidrcontains(arguments: &[Value]) -> Outcome {
         None => Network::parse(contained, 1)?,
     };
     if network.bits != contained.bits {
-        return Err(Failure::call("one is of IP version 4 and the other of version 6"));
+        return Err(Failure::call("one address is IPv4, and the other is IPv6"));
     }
     let outside = !host_mask(network.bits - network.prefix);
     let inside = contained.prefix >= network.prefix && contained.address & outside == network.address;
@@ -188,7 +188,8 @@ fn cidrsubnet(arguments: &[Value]) -> Outcome {
         let reason = format!("{newbits} more bits are not enough for a subnet numbered {number}");
         Failure::argument(2, reason)
     };
-    // There is no last number if the prefix is shortened, or extended by 64 bits or more.
+    // If the prefix is shortened, or extended by 64 bits or more, the subnet numbers are not
+    // limited.
     let last = u32::try_from(newbits).ok().and_then(|bits| 1_u64.checked_shl(bits)).unwrap_or(0);
     if lowest_bits(&number) > last.wrapping_sub(1) {
         return Err(too_large());
@@ -206,7 +207,10 @@ fn cidrsubnets(arguments: &[Value]) -> Outcome {
     let network = Network::parse(text(arguments, 0), 0)?;
     if network.address == 0 && arguments.len() > 1 {
         // As in Terraform, which starts to count at the preceding address.
-        return Err(Failure::argument(0, "a network that begins with the address 0 cannot be divided"));
+        return Err(Failure::argument(
+            0,
+            "a network whose first address is 0 cannot be divided into subnets",
+        ));
     }
     let end = BigInt::from(network.address) + (BigInt::from(1) << (network.bits - network.prefix));
     let mut next = BigInt::from(network.address);

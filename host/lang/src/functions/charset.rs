@@ -2,8 +2,8 @@
 //!
 //! Characters that are not in the character set, and bytes that do not represent text, cause errors
 //! and are never replaced. The tables of `encoding_rs` follow the WHATWG standard. This module
-//! restricts them to the registered character sets: single-byte sets have no C1 controls, and
-//! Japanese sets have no yen sign and overline instead of ASCII characters.
+//! restricts them to the registered character sets: single-byte sets have no C1 controls, and in
+//! Japanese sets the yen sign and the overline do not replace the ASCII backslash and tilde.
 
 mod names;
 

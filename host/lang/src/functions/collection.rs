@@ -67,7 +67,7 @@ fn coalesce(arguments: &[Value]) -> Outcome {
         }
         let argument = convert::convert(argument, &ty).map_err(|error| Failure::Call(error.to_string()))?;
         if !argument.is_known() {
-            // The argument may turn out to be null or empty, but the result may not.
+            // The argument may turn out to be null or empty, but the result is neither.
             return Ok(unknown_result(ty));
         }
         if argument.as_str() != Some("") {

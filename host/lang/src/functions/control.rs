@@ -94,7 +94,7 @@ fn render(name: &str, template: &str, variables: &Value, scope: &dyn Scope) -> O
             return Err(Failure::argument(
                 1,
                 format!(
-                    "{:?} cannot be the name of a template variable: names start with a letter and contain \
+                    "{:?} is not a valid name of a template variable: names start with a letter and contain \
                      only letters, digits and underscores",
                     &**variable
                 ),

@@ -5,7 +5,7 @@
 pub(super) fn description(name: &str) -> &'static str {
     match name {
         "abs" => "The absolute value of a number, without its sign.",
-        "abspath" => "The absolute form of a path; a relative path starts from the working directory.",
+        "abspath" => "The absolute form of a path, which may be relative to the working directory.",
         "alltrue" => "Whether every element is true. The result for an empty list is true.",
         "anytrue" => "Whether at least one element is true. The result for an empty list is false.",
         "base64decode" => "The text that a Base64 string encodes. The content must be UTF-8.",
@@ -27,7 +27,7 @@ pub(super) fn description(name: &str) -> &'static str {
         }
         "can" => "Whether an expression can be evaluated without an error.",
         "ceil" => "The smallest whole number that is greater than or equal to the given one.",
-        "chomp" => "A string without the line breaks at its end.",
+        "chomp" => "A string without its trailing line breaks.",
         "chunklist" => "Splits a list into lists of a given size; the last one may be shorter.",
         "cidrcontains" => "Whether a network in CIDR notation contains an address or all of another network.",
         "cidrhost" => "The address with a given number within a network in CIDR notation.",
@@ -41,7 +41,7 @@ pub(super) fn description(name: &str) -> &'static str {
         "coalesce" => "The first argument that is neither null nor an empty string.",
         "coalescelist" => "The first argument that is neither null nor an empty list.",
         "compact" => "A list of strings without nulls and empty strings.",
-        "concat" => "Several lists or tuples joined into one.",
+        "concat" => "The concatenation of lists or tuples.",
         "contains" => "Whether a list, set or tuple contains a value.",
         "convert" => "Converts a value to a type, which is written as for an input variable.",
         "csvdecode" => {
@@ -80,13 +80,13 @@ pub(super) fn description(name: &str) -> &'static str {
         "index" => "The index of the first element of a list that equals a value.",
         "issensitive" => "Whether a value is marked as sensitive.",
         "join" => "Strings joined into one, with a separator between them.",
-        "jsondecode" => "The value that a JSON text represents.",
-        "jsonencode" => "A value as JSON text.",
+        "jsondecode" => "The value of a JSON document.",
+        "jsonencode" => "A value encoded as JSON.",
         "keys" => "The keys of a map, or the attribute names of an object, in lexicographical order.",
         "length" => {
             "The number of elements of a list, set, tuple, map or object, or of characters of a string."
         }
-        "log" => "The logarithm of a number to a base.",
+        "log" => "The logarithm of a number to a given base.",
         "lookup" => "The element of a map with a given key, or a default if there is none.",
         "lower" => "A string in lower case.",
         "matchkeys" => {
@@ -103,7 +103,7 @@ pub(super) fn description(name: &str) -> &'static str {
         }
         "one" => "The only element of a list, set or tuple, or null if it is empty.",
         "parseint" => "The whole number that a string represents in a base between 2 and 62.",
-        "pathexpand" => "A path with a ~ at its start replaced by the home directory.",
+        "pathexpand" => "A path with a leading ~ replaced by the home directory.",
         "plantimestamp" => "The time at which the plan was created, in UTC, in RFC 3339 format.",
         "pow" => "A number raised to a power.",
         "range" => {
@@ -121,7 +121,7 @@ pub(super) fn description(name: &str) -> &'static str {
         }
         "reverse" => "The elements of a list in reverse order.",
         "rsadecrypt" => {
-            "Decrypts a Base64 text that was encrypted by RSA (PKCS #1 v1.5), with a private key."
+            "Decrypts a Base64 string that was encrypted with RSA (PKCS #1 v1.5), using a private key."
         }
         "sensitive" => "A value marked as sensitive, which is hidden in output.",
         "setintersection" => "The set of the elements that all given sets contain.",
@@ -144,7 +144,7 @@ pub(super) fn description(name: &str) -> &'static str {
         "templatestring" => {
             "Renders a string from elsewhere in the configuration as a template with the given variables."
         }
-        "textdecodebase64" => "The text that Base64 bytes represent in a given character encoding.",
+        "textdecodebase64" => "The text that a Base64 string represents in a given character encoding.",
         "textencodebase64" => "The bytes of a string in a given character encoding, in Base64.",
         "timeadd" => "A time moved by a duration such as \"1h30m\" or \"-10s\".",
         "timecmp" => "Compares two times: -1 if the first is earlier, 1 if it is later, 0 if they are equal.",
@@ -160,19 +160,19 @@ pub(super) fn description(name: &str) -> &'static str {
             "Inverts a map of lists of strings: each string becomes a key for the keys whose lists contain \
              it."
         }
-        "trim" => "A string without the given characters at its start and end.",
+        "trim" => "A string without the given leading and trailing characters.",
         "trimprefix" => "A string without a prefix, if it begins with it.",
-        "trimspace" => "A string without the whitespace at its start and end.",
+        "trimspace" => "A string without leading and trailing whitespace.",
         "trimsuffix" => "A string without a suffix, if it ends with it.",
         "try" => "The value of the first argument that can be evaluated without an error.",
         "upper" => "A string in upper case.",
         "urldecode" => "A string with its URL percent-encoding decoded.",
         "urlencode" => "A string in which every character that is reserved in URLs is percent-encoded.",
         "uuid" => "A random UUID. Each call returns a different one; it is unknown during planning.",
-        "uuidv5" => "The UUID that is derived from a name within a namespace: always the same one.",
+        "uuidv5" => "A UUID derived from a namespace and a name; the same arguments give the same UUID.",
         "values" => "The elements of a map, or the attributes of an object, in the order of their keys.",
-        "yamldecode" => "The value that a YAML text represents.",
-        "yamlencode" => "A value as YAML text.",
+        "yamldecode" => "The value of a YAML document.",
+        "yamlencode" => "A value encoded as YAML.",
         "zipmap" => "A map or object built from a list of keys and a list of values.",
         _ => "",
     }

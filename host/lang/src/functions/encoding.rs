@@ -150,8 +150,7 @@ fn charset(name: &str) -> Result<Charset, Failure> {
 
 fn textencodebase64(arguments: &[Value]) -> Outcome {
     let bytes = charset(text(arguments, 1))?.encode(text(arguments, 0));
-    let bytes =
-        bytes.ok_or_else(|| Failure::argument(0, "it has characters that the encoding does not include"))?;
+    let bytes = bytes.ok_or_else(|| Failure::argument(0, "the encoding cannot represent all characters"))?;
     Ok(Value::string(STANDARD.encode(bytes)))
 }
 

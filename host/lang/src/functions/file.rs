@@ -33,7 +33,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 fn expanded(path: &str, scope: &dyn Scope) -> Result<String, Failure> {
     let Some(rest) = path.strip_prefix('~') else { return Ok(path.to_owned()) };
     if !rest.is_empty() && !rest.starts_with('/') {
-        return Err(Failure::argument(0, "~ can only mean the user's own home directory"));
+        return Err(Failure::argument(0, "~ is supported only for the user's own home directory"));
     }
     match scope.home_directory() {
         Some(home) => Ok(clean(&format!("{home}{rest}"))),
@@ -45,8 +45,9 @@ pub(super) fn read(path: &str, position: usize, scope: &dyn Scope) -> Result<Vec
     let full = expanded(path, scope)?;
     scope.read_file(&full).map_err(|error| {
         let advice = if error.kind() == io::ErrorKind::NotFound {
-            ". A relative path starts at the directory of the root module. If a resource creates the file, use \
-             an attribute of that resource instead, because functions are evaluated before it is created"
+            ". Relative paths are relative to the directory of the root module. If a resource creates the \
+             file, use an attribute of that resource instead, because functions are evaluated before it is \
+             created"
         } else {
             ""
         };

@@ -201,8 +201,7 @@ fn wrapped(arguments: &[Value], length: usize) -> Result<usize, Failure> {
         Type::Tuple(_) => at.checked_rem(length),
         _ => at.checked_rem_euclid(length),
     };
-    usize::try_from(at.ok_or_else(empty)?)
-        .map_err(|_| Failure::call("the index of an element of a tuple must not be negative"))
+    usize::try_from(at.ok_or_else(empty)?).map_err(|_| Failure::call("a tuple index must not be negative"))
 }
 
 fn element(arguments: &[Value]) -> Outcome {

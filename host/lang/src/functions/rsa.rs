@@ -49,7 +49,7 @@ impl PrivateKey {
             && &primes[0] * &primes[1] == modulus
             && !exponent.is_zero();
         if modulus.bits() > MAX_BITS {
-            Err("the key has more bits than can be processed in reasonable time")
+            Err("the key is too large to be processed in reasonable time")
         } else if consistent {
             Ok(Self { modulus, exponent })
         } else {

@@ -94,7 +94,7 @@ fn indent(arguments: &[Value], allowance: Allowance) -> Outcome {
     let spaces = usize::try_from(spaces)
         .ok()
         .filter(|spaces| *spaces <= 100_000)
-        .ok_or_else(|| Failure::argument(0, "a small whole number that is not negative is required"))?;
+        .ok_or_else(|| Failure::argument(0, "a small non-negative whole number is required"))?;
     let replacement = format!("\n{}", " ".repeat(spaces));
     let lines = text(arguments, 1).matches('\n').count();
     super::check_length(lines.saturating_mul(spaces), allowance)?;

@@ -64,7 +64,7 @@ fn compare(theirs: &TheirBody, ours: &Body, text: &str) {
                 };
                 assert_eq!(&*found.kind, expected.ident.as_str(), "{text}");
                 let labels: Vec<&str> = expected.labels.iter().map(label).collect();
-                // Labels with escapes may not be normalized.
+                // hcl-edit does not normalize labels with escapes.
                 if labels.iter().all(|label| is_normalized(label)) {
                     assert_eq!(found.label_texts(), labels, "{text}");
                 }

@@ -104,7 +104,7 @@ fn check_repository_url(url: &Url) -> Result<(), PackageLocationError> {
         return Err(invalid("a host or user name must not begin with a dash"));
     }
     if url.fragment().is_some() {
-        return Err(invalid("a repository has no fragment; remove the text from the character # on"));
+        return Err(invalid("a repository URL must not have a fragment; remove # and the text after it"));
     }
     Ok(())
 }

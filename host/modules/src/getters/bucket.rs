@@ -27,11 +27,11 @@ pub enum BucketError {
     InvalidList { location: String, reason: String },
     #[error("{location} contains no objects; check the address")]
     Empty { location: String },
-    #[error("the object {name:?} cannot be a file of a module, because its name is unsafe")]
+    #[error("the object {name:?} cannot be used as a file of a module, because its name is unsafe")]
     UnsafeName { name: String },
     #[error("{location} contains more than {limit} objects")]
     TooManyObjects { location: String, limit: usize },
-    #[error("the objects in {location} have more than {limit} bytes together")]
+    #[error("the objects in {location} are larger than {limit} bytes in total")]
     TooLarge { location: String, limit: u64 },
     #[error("the URL of the object {name:?} cannot be created")]
     Url { name: String },

@@ -1,7 +1,8 @@
 //! Packages in Mercurial repositories.
 //!
-//! Terraform runs `hg clone`, `hg pull` and `hg update`, which result in the same files. The
-//! complete repository is cloned each time, because Mercurial does not support shallow clones.
+//! Terraform runs `hg clone`, `hg pull` and `hg update`; the commands that Wardian runs produce the
+//! same files. The complete repository is cloned each time, because Mercurial does not support
+//! shallow clones.
 
 use wardian_module_source::{CommitId, MercurialLocation, printable_address};
 

@@ -116,7 +116,7 @@ async fn s3_errors_are_reported() {
         (page(&[], None), "contains no objects"),
         (page(&[("vpc/../evil", 1)], None), "its name is unsafe"),
         (page(&[("other/evil", 1)], None), "its name is unsafe"),
-        (page(&many, None), "bytes together"),
+        (page(&many, None), "bytes in total"),
         (page(&[("vpc/missing.tf", 1)], None), "404"),
         (page(&[("vpc/longer.tf", 1)], None), "expected size is 1 bytes"),
         (Answer::endless(), "larger than the limit"),

@@ -233,7 +233,7 @@ async fn repository_is_fetched_once_over_http() {
     let results = git.fixture.install_all(&calls).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     assert_eq!(server.take_lines(), Vec::<String>::new());
-    // A commit in the cache needs none either, even without a pin.
+    // A commit in the cache needs no request and no program either, even without a pin.
     git.fixture.settings.pins = wardian_module_source::ModulePins::default();
     git.fixture.settings.root = "third";
     let by_commit = format!("git::{}?ref={}", server.url("/git/r"), git.commits[0]);
@@ -298,7 +298,7 @@ async fn stale_locks_left_by_a_killed_process_are_removed() {
     }
     git.fixture.install(&format!("{}?ref=feature/x", git.url())).await.unwrap();
     assert_eq!(git.content(), "two");
-    // The complete history, with all branches.
+    // To resolve `main~1`, the complete history with all branches is fetched.
     git.fixture.install(&format!("{}?ref=main~1", git.url())).await.unwrap();
     assert_eq!(git.content(), "two");
     for name in names {

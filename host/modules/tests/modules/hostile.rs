@@ -103,7 +103,7 @@ async fn git_arguments_are_not_options() {
     repository.commit();
     let marker = fixture.path("marker");
     let url = format!("git::file://{}", repository.path.display());
-    // Terraform does not recognize it as a URL either.
+    // Like Terraform, Wardian does not accept this address as a URL.
     assert!(ModuleSource::parse("git::ssh://-oProxyCommand=touch%20marker/r").is_err());
     // A program that can be called without a space.
     let bin = fixture.path("bin");

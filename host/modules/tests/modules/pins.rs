@@ -20,7 +20,7 @@ async fn changed_package_is_an_error() {
     server.answer("/m.zip", content("one"));
     let pinned = fixture.install(&source).await.unwrap().pin.unwrap();
     server.answer("/m.zip", content("two"));
-    // Another machine without a cache.
+    // These settings correspond to another machine, whose cache is empty.
     fixture.settings.root = "other";
     fixture.settings.cache = "other-cache";
     let (summary, detail) = Fixture::failure(fixture.install(&source).await);
@@ -30,7 +30,8 @@ async fn changed_package_is_an_error() {
         "{detail}"
     );
     fixture.assert_nothing_installed();
-    // The error is the same again, although the cache contains the changed package.
+    // The next installation reports the same error, although the cache contains the changed
+    // package.
     assert_eq!(Fixture::failure(fixture.install(&source).await).0, "Module content has changed");
     fixture.settings.mode = InstallMode::Upgrade;
     let upgraded = fixture.install(&source).await.unwrap().pin.unwrap();

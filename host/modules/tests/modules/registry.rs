@@ -132,7 +132,7 @@ async fn locations_may_contain_subdirectories() {
     assert_eq!(registry.install("s/c", "").await.1, "top");
     assert_eq!(registry.install("s/c//sub", "").await.1, "inner");
     assert!(registry.fixture.manifest().contains("\"Dir\":\".terraform/modules/m/top/sub\""));
-    // The subdirectory is known to the cache.
+    // The cache records the subdirectory, so no request is sent.
     registry.server.take_lines();
     registry.fixture.settings.root = "other";
     assert_eq!(registry.install("s/c//sub", "").await.1, "inner");

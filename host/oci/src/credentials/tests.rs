@@ -71,7 +71,7 @@ async fn missing_helper_is_an_error_only_if_the_user_configured_it() {
 }
 
 #[test]
-fn helper_needs_a_whole_registry() {
+fn credential_helper_cannot_be_limited_to_a_repository() {
     let scope = |text| CredentialsScope::parse(text).unwrap();
     assert!(CredentialsBlock::with_helper(scope("h"), "own").is_ok());
     assert!(CredentialsBlock::with_helper(scope("h/a"), "own").is_err());

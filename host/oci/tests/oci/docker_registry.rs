@@ -39,7 +39,7 @@ async fn pushed_provider_is_pulled() {
         let repository = Repository::new(host, "acme/dns").unwrap();
         assert!(client.provider_versions(&repository).await.unwrap_err().is_not_found());
 
-        // Larger than a blob that is uploaded with one request.
+        // The component is too large for an upload with one request.
         let component: Vec<u8> =
             (0..(33_u32 << 20)).map(|index| u8::try_from(index % 253).unwrap()).collect();
         let version = Version::parse("1.0.0-rc.1+build").unwrap();

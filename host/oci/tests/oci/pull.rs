@@ -46,7 +46,7 @@ async fn versions_from_all_pages_are_listed() {
 }
 
 #[tokio::test]
-async fn registry_without_tags_or_with_small_pages_is_listed() {
+async fn null_tag_list_and_small_pages_are_accepted() {
     within_time_limit(async {
         let registry = FakeRegistry::start(|request| match request.target.as_str() {
             "/v2/null/tags/list?n=1000" => Response::new(200, r#"{"name":"null","tags":null}"#),

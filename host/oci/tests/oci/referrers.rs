@@ -89,7 +89,7 @@ async fn bundles_are_found_by_their_layers() {
 }
 
 #[tokio::test]
-async fn registry_without_list_has_a_fallback_tag() {
+async fn fallback_tag_is_used_if_registry_has_no_referrers_list() {
     let manifest = referrer("good", subject(), vec![bundle(b"one")]);
     let not_found = |_: &str| Response::new(404, "404 page not found\n");
     let with_tag = registry(vec![manifest.clone()], not_found, Some(index(&[manifest])));

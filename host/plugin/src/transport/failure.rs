@@ -24,7 +24,7 @@ pub enum PluginFailure {
     NotConfigured(PluginDiagnostics),
     /// A failure that is specific to the transport.
     Transport {
-        /// The headline.
+        /// The summary of the diagnostic.
         summary: &'static str,
         /// The details, in full sentences. They follow the name of the call.
         problem: String,

@@ -234,7 +234,7 @@ impl Reader<'_> {
         if let Some(class) = of_machine.filter(|_| self.level == Level::RootModule && effect == Effect::Allow)
         {
             let detail = format!(
-                "Files of the class \"{class}\" concern every configuration on this machine, so only the \
+                "Files of the class \"{class}\" affect every configuration on this machine, so only the \
                  policies of the user and the organisation can grant access to them."
             );
             self.problem("Class of protected files not allowed", detail, attribute.expression.span());

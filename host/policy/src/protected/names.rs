@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_folded_and_indexed() {
+    fn file_name_patterns_are_lower_case_and_match_their_class() {
         for (class, pattern) in patterns() {
             assert_eq!(pattern, pattern.to_lowercase());
             let name = pattern.replace('*', "x");

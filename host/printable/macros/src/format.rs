@@ -26,7 +26,7 @@ pub(crate) fn parse(literal: &str) -> Result<Vec<Piece>, &'static str> {
     let (before, text, after) = (&literal[..=start], &literal[start + 1..end], &literal[end..]);
     let is_raw = before.starts_with('r');
     if !is_raw && before != "\"" {
-        return Err("the format string must be text");
+        return Err("the format string must not be a byte string");
     }
     let mut pieces = Vec::new();
     let mut piece = String::new();
@@ -58,7 +58,7 @@ pub(crate) fn parse(literal: &str) -> Result<Vec<Piece>, &'static str> {
                 }
                 let mut placeholder = String::new();
                 loop {
-                    match characters.next().ok_or("a placeholder has no end")? {
+                    match characters.next().ok_or("a placeholder has no closing brace")? {
                         '}' => break,
                         character => placeholder.push(character),
                     }

@@ -110,7 +110,7 @@ fn resolve(
             None => return Ok(TokenStream::from_iter([punct('&'), identifier(&name, span).into()])),
         },
     };
-    *used.get_mut(index).ok_or_else(|| error("the format string has more arguments", span))? = true;
+    *used.get_mut(index).ok_or_else(|| error("a placeholder has no argument", span))? = true;
     Ok(value_name(index).into())
 }
 

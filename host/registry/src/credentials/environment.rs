@@ -31,7 +31,7 @@ pub(super) fn tokens(
                 tokens.insert(host, EnvironmentToken { token: AccessToken::new(value), variable });
             }
             Ok(_) | Err(_) => {
-                tracing::debug!(variable, "ignored a variable that contains no token of a host");
+                tracing::debug!(variable, "ignored a variable without a valid host or token");
             }
         }
     }

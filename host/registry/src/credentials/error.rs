@@ -32,7 +32,7 @@ pub enum CredentialsError {
 }
 
 impl CredentialsError {
-    /// Returns the headline of the message for a failed `login` or `logout`.
+    /// Returns the summary of the diagnostic for a failed `login` or `logout`.
     pub fn summary(&self) -> String {
         match self {
             Self::ManuallyConfigured { host, .. } => {

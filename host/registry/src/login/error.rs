@@ -49,7 +49,7 @@ pub enum LoginError {
 }
 
 impl LoginError {
-    /// Returns the headline of the message, which is Terraform's if Terraform has the same error.
+    /// Returns the summary of the diagnostic, which is Terraform's if Terraform has the same error.
     pub fn summary(&self) -> &'static str {
         match self {
             Self::Discovery(_) => "Service discovery failed for host",

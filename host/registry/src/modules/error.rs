@@ -56,7 +56,7 @@ impl ModuleRegistryError {
         Self { module: module.clone(), version: version.cloned(), problem: Box::new(problem) }
     }
 
-    /// Returns the headline of the message, which is Terraform's.
+    /// Returns the summary of the diagnostic, which is Terraform's.
     pub fn summary(&self) -> &'static str {
         match (&*self.problem, &self.version) {
             (ModuleProblem::NotFound { .. }, None) => "Module not found",

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_are_relative_to_the_response() {
+    fn relative_urls_are_resolved_against_the_response() {
         let document = parse(&json!({})).unwrap();
         assert_eq!(document.url.as_str(), "https://a.example/v1/foo.zip");
         assert_eq!(document.checksums.url.as_str(), "https://a.example/sums");

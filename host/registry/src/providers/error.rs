@@ -77,7 +77,7 @@ pub enum ProviderProblem {
 }
 
 impl ProviderRegistryError {
-    /// Returns the headline of the message, which is Terraform's.
+    /// Returns the summary of the diagnostic, which is Terraform's.
     pub fn summary(&self) -> &'static str {
         match (&*self.problem, &self.version) {
             (ProviderProblem::Service(_), _) => "Invalid provider registry host",

@@ -42,7 +42,7 @@ impl fmt::Display for ProtocolMismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "its plugin protocols ({}) are not supported; supported are 5.x and 6.x.",
+            "its plugin protocols ({}) are not supported; only 5.x and 6.x are supported.",
             self.protocols.join(", ")
         )?;
         match &self.closest {

@@ -181,7 +181,7 @@ impl RequestedRelease<'_> {
         let (native, component) =
             tokio::try_join!(self.document(native_platform), self.document(component_platform))?;
         match (native, component) {
-            // Usually, both packages have the same checksums.
+            // Usually, both packages have the same checksum file, which is requested once.
             (Some(native), Some(component)) if native.checksums == component.checksums => {
                 let checksums = self.checksums(&native.checksums).await?;
                 let native = AuthenticatedPackage { document: native, checksums: Arc::clone(&checksums) };

@@ -25,7 +25,7 @@ async fn install(setting: Setting) -> Result<RegistryRelease, ProviderRegistryEr
     client.provider_release(&address(), &version(), &linux()).await
 }
 
-/// Asserts that an error has a headline, and contains the provider and a text.
+/// Asserts that an error has the given summary, and contains the provider and a text.
 #[track_caller]
 fn assert_error(error: &ProviderRegistryError, summary: &str, expected: &str) {
     let text = error.to_string();
@@ -186,7 +186,7 @@ fn component_from_the_registry_is_preferred() {
         assert_eq!(component.format, ReleaseFormat::ComponentArchive);
         assert_eq!(component.digest, digest(ARCHIVE_CONTENT));
         assert!(matches!(release.native, NativeAvailability::Available(_)));
-        // Both packages have the same checksums.
+        // The checksum file of both packages is requested once.
         assert_eq!(server.lines().iter().filter(|line| line.ends_with("SHA256SUMS")).count(), 1);
     });
 }

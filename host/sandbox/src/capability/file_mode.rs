@@ -54,7 +54,7 @@ struct RootedPath {
 /// matches. The match only selects a directory; the access is checked later.
 fn rooted_path(guard: &FileGuard, path: &str, mode: u32) -> Result<RootedPath, ModeError> {
     if mode & !ALL_MODES != 0 {
-        return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
+        return Err(ModeError::Denied(format!("the mode {mode:#o} exceeds {ALL_MODES:#o}")));
     }
     if path.len() > MAX_PATH_LENGTH {
         return Err(ModeError::Failed(format!("the path is longer than {MAX_PATH_LENGTH} bytes")));

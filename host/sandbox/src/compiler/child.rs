@@ -40,7 +40,7 @@ pub fn run_compiler(arguments: &[OsString]) -> ExitCode {
 fn compile(arguments: &[OsString]) -> io::Result<ExitCode> {
     let number = |at: usize| arguments.get(at)?.to_str()?.parse::<u64>().ok();
     let (Some(milliseconds), Some(memory)) = (number(0), number(1)) else {
-        return Err(io::Error::other("this mode is for the program itself"));
+        return Err(io::Error::other("this mode is for internal use only"));
     };
     let time = Duration::from_millis(milliseconds);
     limit(time, memory)?;

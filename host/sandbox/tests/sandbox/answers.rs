@@ -10,7 +10,7 @@ use wardian_value::{Path, Value};
 use crate::guest::{object, object_type, plan, provider, short, text};
 
 #[tokio::test]
-async fn apply_result_survives_invalid_identity() {
+async fn apply_result_is_kept_if_identity_is_invalid() {
     let request = ApplyRequest {
         type_name: "hostile_identity".into(),
         prior_state: Value::null(object_type()),

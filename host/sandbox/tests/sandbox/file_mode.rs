@@ -1,5 +1,5 @@
-//! Files and directories are created with their mode, and only in directories that are granted for
-//! writing.
+//! Files and directories have the requested mode from their creation, and are created only in
+//! directories that are granted for writing.
 #![cfg(unix)]
 
 use std::fs;

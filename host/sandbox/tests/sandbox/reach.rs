@@ -60,7 +60,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn working_directory_has_relative_and_absolute_names() {
+async fn working_directory_is_accessible_by_relative_and_absolute_paths() {
     let place = Place::new();
     let provider = place.provider("read write");
     let absolute = place.granted().join("file");

@@ -269,7 +269,7 @@ async fn concurrent_connections_share_the_request_limit() {
     assert!(heard.connections() <= 2);
     let records = reaching.records();
     let denied = records.iter().find(|record| record.decision == Outcome::Denied).unwrap();
-    let reason = "it holds 2 connections, the maximum number at a time, which /srv/policy.hcl:3 sets";
+    let reason = "it has 2 open connections, the maximum number, which /srv/policy.hcl:3 sets";
     assert_eq!(denied.reason.as_deref(), Some(reason));
     // There is no limit on successive connections.
     assert_eq!(probe(provider, &format!("connect-each:10|127.0.0.1:{port}")).await, "10 done");

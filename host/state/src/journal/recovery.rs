@@ -98,7 +98,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
         rest = after;
     }
     if content.header.is_none() && bytes.contains(&b'\n') {
-        return Err("its first line is damaged".to_owned());
+        return Err("the first line is damaged".to_owned());
     }
     content.ignored_bytes = rest.len();
     content.length = (bytes.len() - rest.len()) as u64;

@@ -74,7 +74,7 @@ impl Shared {
             let end = Instant::now() + SYNC_INTERVAL;
             while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
                 if self.is_ended.load(Ordering::Acquire) {
-                    // The owner of the file flushes it, or has removed it.
+                    // The owner of the file flushes the file itself, or has removed it.
                     return;
                 }
                 thread::park_timeout(left);

@@ -118,7 +118,7 @@ pub(super) fn read(decoder: &mut Decoder<'_>, ty: &Type) -> Result<Value> {
             }
             key @ (3 | 4) if matches!(ty, Type::Number) => {
                 if payload.array_length()? != 2 {
-                    return Err(DecodeProblem::Refinement("a bound is a number and a bool").into());
+                    return Err(DecodeProblem::Refinement("a bound must be a number and a bool").into());
                 }
                 let bound = Some(Bound { value: payload.number()?, inclusive: payload.bool()? });
                 if key == 3 {
@@ -136,7 +136,7 @@ pub(super) fn read(decoder: &mut Decoder<'_>, ty: &Type) -> Result<Value> {
                     refinement.max_length = Some(length);
                 }
             }
-            2..=6 => return Err(DecodeProblem::Refinement("it is intended for another type").into()),
+            2..=6 => return Err(DecodeProblem::Refinement("it is for a different type").into()),
             _ => payload.skip()?,
         }
     }

@@ -1,5 +1,5 @@
-//! The request path: converts the records of the WIT interface to an operation, and its result to
-//! records. The request path is the same in a component and in a unit test.
+//! Converts the records of the WIT interface to an operation, and the operation's result to
+//! records. A component and a unit test use the same code.
 
 mod action;
 mod data_source;

@@ -77,7 +77,7 @@ fn provider() -> Provider {
 }
 
 #[test]
-fn object_serves_as_state() {
+fn object_value_can_be_used_as_state() {
     assert_valid_provider(provider());
     let harness = ProviderHarness::new(provider());
     let disks = json!([{ "size": "1" }, { "size": "2" }]);

@@ -19,7 +19,7 @@ fn check(type_name: &str, content: &str, expected: &str) {
 #[test]
 fn malformed_file_is_an_error_with_path() {
     for content in ["", "{", "[]", "{}", "{\"values\": 1}", "{\"values\": {\"string\": \"bare\"}}"] {
-        check(SIMPLE, content, "a.json is not a resource in JSON");
+        check(SIMPLE, content, "a.json is not a valid resource in JSON format");
     }
     check(SIMPLE, r#"{"values": {"string": {"text": "a"}}}"#, "unknown field `text`");
     let endless = "{\"values\": {\"list\": ".to_owned() + &"{\"list\": [".repeat(100_000);
@@ -57,9 +57,9 @@ fn id_cannot_leave_the_directory() {
     project.write("secret.json", r#"{"values": {"string": {"string": "secret"}}}"#);
     for id in ["../secret", "..\\secret", "/etc/passwd", "a/b", "nul\u{0}"] {
         let failed = provider.create(SIMPLE, json!({ "id": id })).unwrap_err();
-        assert!(failed.diagnostics.to_string().contains("cannot be the name of a file"), "{failed:?}");
+        assert!(failed.diagnostics.to_string().contains("cannot be used as a file name"), "{failed:?}");
         let failed = provider.read_data_source(SIMPLE, json!({ "id": id })).unwrap_err();
-        assert!(failed.diagnostics.to_string().contains("cannot be the name of a file"), "{failed:?}");
+        assert!(failed.diagnostics.to_string().contains("cannot be used as a file name"), "{failed:?}");
     }
     assert!(!project.path("resources").exists());
     provider.create(SIMPLE, json!({ "id": ".." })).unwrap();

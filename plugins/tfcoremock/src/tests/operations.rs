@@ -5,7 +5,7 @@ use wardian_sdk::testing::{PlannedAction, ProviderHarness, config, json};
 use super::{COMPLEX, Project, SIMPLE};
 
 #[test]
-fn simple_resource_is_a_file_until_deleted() {
+fn simple_resource_is_stored_as_file_until_deleted() {
     let project = Project::new();
     let provider = project.provider();
     let configured = json!({ "bool": true, "number": 1.5, "string": "a", "float": 0.25, "integer": 7 });
@@ -108,7 +108,7 @@ fn nested_attributes_and_blocks_are_stored() {
 }
 
 #[test]
-fn external_changes_are_read() {
+fn external_changes_and_deletions_are_detected() {
     let project = Project::new();
     let provider = project.provider();
     let state = provider.create(SIMPLE, json!({ "id": "a", "string": "mine" })).unwrap();

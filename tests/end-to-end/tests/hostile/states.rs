@@ -568,7 +568,8 @@ fn oracles(table: &mut Table) {
             let (resources, _) = PASSWORD.split_once("output").unwrap_or_default();
             let mut results = Vec::new();
             for guess in [first, wrong] {
-                // A result that does not depend on the guess is compared with a hash.
+                // The configuration of the case `hash` does not depend on the guess: its result is
+                // compared with a hash.
                 lab.write("module/main.tf", format!("variable \"p\" {{\n  validation {{\n    condition = startswith(var.p, \"{guess}\")\n    error_message = \"No.\"\n  }}\n}}\n"));
                 lab.write("main.tf", format!("{STRANGER}{resources}{}", configuration.replace("GUESS", &guess.to_string())));
                 lab.run("init -input=false")?;

@@ -173,7 +173,7 @@ fn marked(number: &str, lines: &[&str]) -> String {
 }
 
 #[test]
-fn marked_text_is_read_in_both_forms() {
+fn underlined_and_pointed_at_source_text_is_found() {
     let rows = "╷\n│ Error: Wrong\n│ \n│   on a b.tf line 12, in x:\n│   12: one two\n│           ───\n│ \n│ Because\n│ of it.\n╵\n";
     let facts = Facts::from_output(rows);
     assert_eq!(facts.record(&[]), "at a b.tf:12 two\nsummary Wrong\n");
@@ -203,7 +203,7 @@ fn expectations_are_met_only_by_matching_output() {
         assert_eq!(facts.meet(&[at("two"), missed]), Some(false));
     }
     assert_eq!(facts.meet(&[Expectation::NotApplicable]), None);
-    // Recorded facts meet the same expectations.
+    // Facts that are read from a record meet the same expectations.
     let record = facts.record(&met.iter().collect::<Vec<_>>());
     assert_eq!(Facts::from_record(&record).meet(&met), Some(true));
 }

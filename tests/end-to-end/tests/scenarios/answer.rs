@@ -11,7 +11,7 @@
 //!   {"applyable":true,...}
 //! ```
 //!
-//! Human-readable text is reduced to the headlines of diagnostics and the lines that other programs
+//! Human-readable text is reduced to the summaries of diagnostics and the lines that other programs
 //! search for. JSON is included completely, except for values that differ in every run.
 
 use std::fmt::Write as _;

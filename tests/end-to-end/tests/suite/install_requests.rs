@@ -89,7 +89,7 @@ fn second_root_module_uses_module_cache() {
 }
 
 #[test]
-fn offline_init_names_what_is_missing() {
+fn offline_init_names_missing_packages() {
     let installation = everything();
     let refused = installation.run("init -offline").ended_with(1);
     assert_eq!(installation.requests(), Vec::<String>::new());

@@ -35,7 +35,7 @@ fn run_with_traps(installation: &Installation, line: &str) -> wardian_end_to_end
 }
 
 #[test]
-fn untrusted_init_installs_only_what_is_locked() {
+fn untrusted_init_installs_only_locked_packages() {
     let installation = project(&requiring(&[("fake", "example.test/acme/fake", "1.0.0")]));
     let refused = run_with_traps(&installation, "init -untrusted").ended_with(1);
     assert!(refused.errors.contains("lock"), "{}", refused.text());
@@ -58,7 +58,7 @@ fn untrusted_init_starts_no_git() {
     let refused = run_with_traps(&installation, "init -untrusted").ended_with(1);
     assert!(refused.errors.contains("zone"), "{}", refused.text());
     assert_eq!(installation.requests(), Vec::<String>::new());
-    // The module is pinned and in the user's cache, but git still may not run.
+    // The module is pinned and in the user's cache, so it is installed without running git.
     installation.run("init").success();
     fs::remove_dir_all(installation.project.path(".terraform")).unwrap();
     run_with_traps(&installation, "init -untrusted").success();

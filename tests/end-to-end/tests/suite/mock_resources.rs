@@ -313,7 +313,7 @@ fn invalid_files_are_reported_and_unchanged() {
     project.run("apply -auto-approve").success();
     let state = project.read("terraform.tfstate");
     for (content, message) in [
-        ("{\"values\":", "a.json is not a resource in JSON"),
+        ("{\"values\":", "a.json is not a valid resource in JSON format"),
         ("{\"values\": {\"string\": {\"list\": []}}}", "string: string is required, not a list"),
     ] {
         project.write("terraform.resource/a.json", content);
@@ -325,7 +325,7 @@ fn invalid_files_are_reported_and_unchanged() {
     let missing = project.run("plan -refresh=false").ended_with(1);
     assert_says(&missing, "The file \"d.json\" does not exist in terraform.data.");
     project.write("terraform.data/d.json", "[]");
-    assert_says(&project.run("plan -refresh=false").ended_with(1), "d.json is not a resource in JSON");
+    assert_says(&project.run("plan -refresh=false").ended_with(1), "d.json is not a valid resource");
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn files_outside_the_project_are_denied() {
     for id in ["../secret", "a/../../secret", "/etc/passwd"] {
         project.write("main.tf", resource("terraform.resource", id));
         let seen = project.run("apply -auto-approve").ended_with(1);
-        assert_says(&seen, "cannot be the name of a file");
+        assert_says(&seen, "cannot be used as a file name");
     }
     #[cfg(unix)]
     {

@@ -72,7 +72,7 @@ fn lines_pasted_into_the_console_are_all_evaluated() {
     let project = Project::new(&[]);
     let mut terminal = Terminal::running("console", &project, &[("TERM", "xterm")]);
     terminal.until("> ");
-    // A terminal marks pasted text.
+    // In bracketed paste mode, the terminal encloses pasted text in escape sequences.
     terminal.types("\u{1b}[200~1000 + 1\n2000 + 2\n3000 + 3\u{1b}[201~\r", "1001");
     terminal.until("2002");
     terminal.until("3003");
@@ -198,10 +198,10 @@ fn damaged_states_are_explained() {
     project.write("terraform.tfstate", "{\"version\": 4, \"lineage\": \"ab");
     assert_told(
         &project.run("plan").ended_with(1),
-        &["ends in the middle of a value, in line 1", "truncated"],
+        &["ends in the middle of a value, at line 1", "truncated"],
     );
     project.write("terraform.tfstate", "version = 4\n");
-    assert_told(&project.run("plan").ended_with(1), &["not valid JSON in line 1, column 1"]);
+    assert_told(&project.run("plan").ended_with(1), &["not valid JSON at line 1, column 1"]);
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl<'a> Inference<'a> {
             }
             ("each", Some("key")) | ("path" | "terraform", _) => Guess::String,
             ("count", _) => Guess::Number,
-            // The attribute of an object of a provider.
+            // A reference to an attribute of a provider's object.
             _ => match operators.last().and_then(attribute_name) {
                 Some(name) if operators.len() > 1 && !operators.iter().any(is_splat) => from_name(name),
                 _ => Guess::Unknown,

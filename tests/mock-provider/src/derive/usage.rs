@@ -250,7 +250,7 @@ impl Collector<'_> {
 /// Finds the references in a body and its nested blocks.
 fn find(body: &Body, found: &mut Found) {
     for argument in body.attributes() {
-        // These refer to objects and attributes by name, not by value.
+        // These arguments contain names of objects and attributes, not expressions that use values.
         if ["depends_on", "ignore_changes", "provider", "providers"].contains(&argument.key()) {
             continue;
         }

@@ -32,7 +32,7 @@ pub(crate) fn choose(constraints: &[String]) -> String {
                 (major, 99, 0),
                 (major + 1, 0, 0),
             ]);
-            // Versions below an upper bound.
+            // Versions that are just below an upper bound.
             candidates.extend(major.checked_sub(1).map(|major| (major, 99, 0)));
             candidates.extend(minor.checked_sub(1).map(|minor| (major, minor, 99)));
             candidates.extend(patch.checked_sub(1).map(|patch| (major, minor, patch)));

@@ -18,7 +18,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/native-plugi
 const TABLE_START: &str = "<!-- faults: written by a test, see the end of this page -->\n";
 const TABLE_END: &str = "<!-- end of faults -->\n";
 
-/// Faults in a call: the word for `fake`, the description, and the headline of the error.
+/// Faults in a call: the word for `fake`, the description, and the summary of the error.
 const CALL_FAULTS: &[(&str, &str, &str)] = &[
     ("die", "panics in a call", "Plugin crashed: "),
     ("kill", "is killed in a call", "Plugin crashed: "),

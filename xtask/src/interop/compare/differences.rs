@@ -132,7 +132,7 @@ impl Differences {
     }
 }
 
-/// Returns the compared parts of a diagnostic: its severity, headline and position.
+/// Returns the compared parts of a diagnostic: its severity, summary and position.
 pub(crate) fn headline(diagnostic: &Value) -> Value {
     let range = &diagnostic["range"];
     let position = if range.is_null() {
@@ -147,7 +147,7 @@ pub(crate) fn headline(diagnostic: &Value) -> Value {
     })
 }
 
-/// Compares diagnostics by severity, headline and position. Their order and number are ignored,
+/// Compares diagnostics by severity, summary and position. Their order and number are ignored,
 /// because Terraform repeats the diagnostics of the configuration in some commands.
 pub(crate) fn compare_diagnostics(
     differences: &mut Differences,
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn diagnostics_are_compared_regardless_of_order_number_and_details() {
+    fn diagnostics_match_regardless_of_order_number_and_details() {
         let one = |summary: &str, line: u32| {
             let point = json!({ "line": line, "column": 1, "byte": 7 });
             json!({
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_changes_are_compared_by_address() {
+    fn plans_match_regardless_of_the_order_of_changes() {
         let plan = |changes: Value| {
             let children = json!([{ "address": "module.a" }, { "address": "module.b" }]);
             let values = json!({ "root_module": { "child_modules": children } });

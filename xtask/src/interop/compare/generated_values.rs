@@ -24,8 +24,8 @@ impl GeneratedValues {
             .collect();
         let mut values = Self(Vec::new());
         values.add_module(&state["values"]["root_module"], &unknown);
-        // A value can contain another one. The sort is stable, so if values are equal, the first
-        // one in the state determines the place.
+        // A value can contain another value, so longer values are replaced first. The sort is
+        // stable: of equal values, the first one in the state determines the placeholder.
         values.0.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         values
     }

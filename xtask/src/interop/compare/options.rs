@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 pub(crate) struct Options {
     /// The configurations to compare.
     pub(crate) directories: Vec<PathBuf>,
-    /// The binary of Wardian, instead of the built one.
+    /// The `wardian` binary to compare. By default, the one that this command builds.
     pub(crate) binary: Option<PathBuf>,
     /// Whether to apply the plan, and to plan again.
     pub(crate) is_applying: bool,

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn generated_values_in_states_are_compared_by_kind() {
+    fn generated_values_of_the_same_kind_match() {
         let plan = json!({ "resource_changes": [
             { "address": "module.m.a.x", "change": { "after_unknown": { "id": true } } },
         ] });

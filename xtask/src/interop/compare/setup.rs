@@ -243,8 +243,8 @@ impl Setup {
 
 impl Drop for Setup {
     fn drop(&mut self) {
-        // The results are already printed. A remaining file is in the directory for temporary
-        // files.
+        // The results are already printed, so an error is ignored. Files that remain are in the
+        // directory for temporary files.
         let _ = fs::remove_dir_all(&self.place);
     }
 }
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn copy_excludes_installed_files_and_has_a_limit() {
+    fn copy_excludes_installed_files_and_limits_size() {
         let place = std::env::temp_dir().join(format!("xtask-copy-{}", std::process::id()));
         let (from, to) = (place.join("from"), place.join("to"));
         fs::create_dir_all(from.join(".terraform")).unwrap();

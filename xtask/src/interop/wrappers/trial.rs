@@ -149,12 +149,12 @@ impl Peer {
         let text = String::from_utf8_lossy(&fs::read(&transcript).unwrap_or_default()).into_owned();
         let lines: Vec<&str> = text.trim_end().lines().collect();
         let shown = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("\n");
-        let status = status.with_context(|| format!("the driver did not end\n{shown}"))?;
+        let status = status.with_context(|| format!("the driver did not exit\n{shown}"))?;
         if !status.success() {
             let reason = lines.iter().rfind(|line| line.starts_with("FAILED")).copied();
             bail!("{}\n{shown}", reason.unwrap_or("the driver failed"));
         }
-        let text = fs::read_to_string(&results).context("the driver wrote no outcome")?;
+        let text = fs::read_to_string(&results).context("the driver did not write an outcome")?;
         let outcome: Value = serde_json::from_str(&text).context("the outcome is not JSON")?;
         let logged = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
         let commands = logged.lines().filter(|line| line.contains(COMMAND_LOGGED)).count();

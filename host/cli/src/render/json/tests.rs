@@ -36,7 +36,7 @@ fn single_output_is_one_line() {
 }
 
 #[test]
-fn empty_state_has_only_a_version() {
+fn empty_state_document_contains_only_version() {
     assert_eq!(state_json("1.11.4", [], &BTreeMap::new(), None), r#"{"format_version":"1.0"}"#);
 }
 

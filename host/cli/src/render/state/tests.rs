@@ -90,7 +90,7 @@ fn state_is_rendered_as_in_terraform() {
 }
 
 #[test]
-fn empty_state_has_a_message() {
+fn empty_state_prints_a_message() {
     let text = render_state([], &BTreeMap::new(), RenderOptions::default()).into_string();
     assert_eq!(text, "The state file is empty. No resources are represented.\n");
 }

@@ -47,8 +47,8 @@ pub(crate) async fn upload(
     let Some(mut pipe) = Pipe::start(session, RemoteProgram::Command(&command)).await? else {
         return Ok(ScpOutcome::Unavailable);
     };
-    // A program that does not respond is not `scp`, since a machine that allows only SFTP starts
-    // its SFTP server instead.
+    // A program that does not respond is not `scp`: a server that allows only SFTP starts its SFTP
+    // program instead.
     let Ok(begun) = timeout(START_TIMEOUT, read_acknowledgement(&mut pipe)).await else {
         return Ok(ScpOutcome::Unavailable);
     };

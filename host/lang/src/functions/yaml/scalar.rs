@@ -50,7 +50,7 @@ pub(super) fn resolve(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Resu
         Some("null") if !quoted || !text.is_empty() => Ok(Value::null(Type::Dynamic)),
         Some("bool" | "int" | "float" | "null" | "timestamp") if quoted => string(),
         Some(name @ ("bool" | "int" | "float" | "timestamp")) => {
-            plain(text)?.ok_or_else(|| format!("{text:?} cannot be a !!{name}"))
+            plain(text)?.ok_or_else(|| format!("{text:?} is not a valid !!{name}"))
         }
         Some(name) => Err(format!("the tag !!{name} is not allowed here")),
     }
@@ -69,7 +69,7 @@ fn plain(text: &str) -> Result<Option<Value>, String> {
         }
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => infinity("Inf"),
         "-.inf" | "-.Inf" | "-.INF" => infinity("-Inf"),
-        ".nan" | ".NaN" | ".NAN" => return Err("NaN is not a number of the language".into()),
+        ".nan" | ".NaN" | ".NAN" => return Err("NaN is not supported".into()),
         _ => number(text)?.or_else(|| time(text)),
     })
 }

@@ -173,8 +173,8 @@ fn token_request(
             })
         }
         DefaultCredentials::Other => Err(failed(
-            "only the credentials of users and of service accounts are supported; set the environment variable \
-             with an access token instead",
+            "only credentials of user accounts and service accounts are supported; set \
+             GOOGLE_OAUTH_ACCESS_TOKEN to an access token instead",
         )),
     }
 }

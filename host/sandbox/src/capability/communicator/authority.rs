@@ -80,7 +80,7 @@ impl ConnectionAuthority for CallAuthority {
     fn may_connect_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied> {
         let mut used = self.used();
         let Some(machine) = used.machine(host, port) else {
-            return Err(Denied::new("no decision was made on this machine by its name"));
+            return Err(Denied::new("access to this machine was not authorized by host name"));
         };
         let checked = self.guard.monitor().check_at(&self.guard.call(), machine.begun.request(), address);
         checked?;

@@ -136,7 +136,8 @@ impl preopens::Host for GuestState {
             let held = OpenHandle::Directory(Directory::Granted(Arc::clone(&granted.root)));
             handles.push((self.hold(Descriptor::Dir(nowhere()?), held)?, granted.guest.clone()));
         }
-        // C libraries treat both names as the empty name, and use the last entry with a given name.
+        // C libraries treat the names of both entries as empty, and use the last of several entries
+        // with the same name.
         for beginning in [PathRoot::WorkingDirectory, PathRoot::TopOrWorkingDirectory] {
             let handle = self.hold(Descriptor::Dir(nowhere()?), OpenHandle::PathRoot(beginning))?;
             handles.push((handle, beginning.name().to_owned()));

@@ -50,7 +50,7 @@ pub struct SeededChoices {
 }
 
 impl SeededChoices {
-    /// Returns choices that end after approximately this many operations.
+    /// Returns a sequence of choices that ends after approximately `operations` operations.
     pub fn new(seed: u64, operations: usize) -> Self {
         Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, left: operations.saturating_mul(10) }
     }

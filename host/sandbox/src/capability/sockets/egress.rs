@@ -142,7 +142,7 @@ impl SocketEgress {
             let most = limiter.limit();
             self.refuse(
                 format!("tcp://{address}"),
-                format!("it holds {most} connections, the maximum number at a time{origin}"),
+                format!("it has {most} open connections, the maximum number{origin}"),
             );
             return None;
         }

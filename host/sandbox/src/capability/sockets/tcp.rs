@@ -79,7 +79,7 @@ fn finish_connect(
         }
     };
     let connection = state.egress().connections().get(number).map(Arc::clone);
-    let meter = connection.ok_or_else(|| wasmtime::format_err!("no decision was made on the connection"))?;
+    let meter = connection.ok_or_else(|| wasmtime::format_err!("the connection was not authorized"))?;
     let socket = Resource::<TcpSocket>::new_borrow(number);
     let table = state.table();
     let input: DynInputStream =

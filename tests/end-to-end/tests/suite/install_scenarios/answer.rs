@@ -11,7 +11,8 @@
 //! link .terraform/modules/net -> [FOLDER]/net
 //! ```
 //!
-//! Human-readable text is reduced to the headlines of diagnostics, and the authentication of packages.
+//! Human-readable text is reduced to the summaries of diagnostics, and the authentication of
+//! packages.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

@@ -209,7 +209,7 @@ fn outputs_are_rendered_as_in_terraform() {
 
 /// The expected texts are the output of Terraform 1.11.4.
 #[test]
-fn every_reason_has_its_comment() {
+fn every_action_reason_is_explained_in_comment() {
     let cases = [
         (
             "a",
@@ -355,7 +355,7 @@ fn moved_and_removed_object_names_previous_address() {
 }
 
 #[test]
-fn newly_sensitive_value_has_warning() {
+fn newly_sensitive_value_causes_warning() {
     let object = |input: Value| Value::object([("id", "x".into()), ("input", input)]);
     let secret = || Value::string("s").with_marks(Marks::SENSITIVE);
     let becoming =
