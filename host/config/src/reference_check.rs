@@ -257,6 +257,16 @@ enum ReferenceSite<'a> {
     Reference(&'a Reference),
 }
 
+impl ReferenceSite<'_> {
+    fn each_reference(&self, visit: &mut dyn FnMut(&Reference)) {
+        match self {
+            Self::Expression(expression) => expression.references().iter().for_each(visit),
+            Self::Body(body) => references(body, None).iter().for_each(visit),
+            Self::Reference(reference) => visit(reference),
+        }
+    }
+}
+
 /// Visits reference sites, together with the header of their block.
 struct SiteVisitor<'a> {
     visit: &'a mut dyn FnMut(&str, ReferenceSite<'_>),
@@ -296,12 +306,17 @@ impl SiteVisitor<'_> {
         self.optional(&[&resource.count, &resource.for_each]);
         self.body(&resource.body);
         self.all(&resource.depends_on);
-        let Lifecycle { replace_triggered_by, preconditions, postconditions, .. } = &resource.lifecycle;
+        let Lifecycle { replace_triggered_by, preconditions, .. } = &resource.lifecycle;
         for trigger in replace_triggered_by {
             self.expression(trigger);
         }
         self.conditions(preconditions);
-        self.conditions(postconditions);
+        self.with_self(resource);
+    }
+
+    /// Visits the sites in which `self` is the resource.
+    fn with_self(&mut self, resource: &Resource) {
+        self.conditions(&resource.lifecycle.postconditions);
         if let Some(body) = &resource.connection {
             self.body(body);
         }
@@ -317,19 +332,24 @@ impl SiteVisitor<'_> {
 impl ModuleNode {
     /// Visits all references in the module's blocks, together with the header of the block.
     pub fn each_reference(&self, visit: &mut dyn FnMut(&str, &Reference)) {
-        self.each_place(&mut |context, place| match place {
-            ReferenceSite::Expression(expression) => {
-                for reference in expression.references() {
-                    visit(context, reference);
-                }
-            }
-            ReferenceSite::Body(body) => {
-                for reference in &references(body, None) {
-                    visit(context, reference);
-                }
-            }
-            ReferenceSite::Reference(reference) => visit(context, reference),
+        self.each_place(&mut |context, place| {
+            place.each_reference(&mut |reference| visit(context, reference));
         });
+    }
+
+    /// Visits all references to `self` in the blocks that can contain them, together with the
+    /// resource to which `self` refers.
+    pub fn each_self_reference(&self, visit: &mut dyn FnMut(&Resource, &Reference)) {
+        for resource in self.module.resources.values() {
+            let mut visit_place = |_: &str, place: ReferenceSite<'_>| {
+                place.each_reference(&mut |reference| {
+                    if reference.subject == ReferenceSubject::SelfValue {
+                        visit(resource, reference);
+                    }
+                });
+            };
+            SiteVisitor { visit: &mut visit_place, context: String::new() }.with_self(resource);
+        }
     }
 
     fn each_place(&self, visit: &mut dyn FnMut(&str, ReferenceSite<'_>)) {

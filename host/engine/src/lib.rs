@@ -43,6 +43,7 @@ mod repeats;
 mod reported_references;
 mod run;
 mod scheduler;
+mod schema_steps;
 mod state_values;
 mod stop;
 mod targets;

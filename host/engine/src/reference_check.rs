@@ -1,45 +1,99 @@
 //! Checks references without evaluating them: whether objects are declared, whether resources have
-//! `count` or `for_each`, and whether attributes exist. These errors do not depend on values, and
-//! are reported even for references that are never evaluated.
+//! `count` or `for_each`, and whether schemas permit their steps. These errors do not depend on
+//! values, and are reported even for references that are never evaluated.
 
 use std::collections::HashSet;
 
+use wardian_address::ModulePath;
 use wardian_config::{Configuration, ModuleNode, Resource, resource_mode};
-use wardian_diagnostic::{Diagnostic, Diagnostics, closest};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Expression, Reference, ReferenceSubject};
-use wardian_plugin::Block;
-use wardian_value::{PathStep, Str, Type};
+use wardian_value::PathStep;
 
 use crate::providers::Schemas;
 use crate::repeats::{Repeats, resource_repeats};
 use crate::reported_references::ReportedReferences;
+use crate::schema_steps::SchemaSteps;
 
 /// Returns all errors in references that do not depend on values, and warnings about deprecated
 /// attributes.
 pub fn check(configuration: &Configuration, schemas: &Schemas) -> (Diagnostics, ReportedReferences) {
-    let mut problems = configuration.check_references();
+    let problems = configuration.check_references();
     let mut reported = ReportedReferences::default();
     problems.iter().filter_map(|problem| problem.subject.as_ref()).for_each(|span| reported.insert(span));
+    let mut check = ReferenceCheck { configuration, schemas, problems, reported };
     for node in configuration.modules() {
+        check.check_module(node);
+    }
+    (check.problems, check.reported)
+}
+
+struct ReferenceCheck<'a> {
+    configuration: &'a Configuration,
+    schemas: &'a Schemas,
+    problems: Diagnostics,
+    reported: ReportedReferences,
+}
+
+impl ReferenceCheck<'_> {
+    fn check_module(&mut self, node: &ModuleNode) {
         let triggers = triggers(node);
         node.each_reference(&mut |context, reference| {
-            if configuration.check_reference(node, reference).is_some() {
-                reported.insert(&reference.span);
+            if self.configuration.check_reference(node, reference).is_some() {
+                self.reported.insert(&reference.span);
                 return;
             }
             // A trigger need not refer to a single instance: it can refer to changes of all
             // instances.
-            let is_value = !triggers.contains(&ReportedReferences::position(&reference.span));
-            let problem = is_value.then(|| check_resource(configuration, schemas, node, reference));
-            if let Some(problem) = problem.flatten() {
-                if problem.is_error() {
-                    reported.insert(&reference.span);
-                }
-                problems.push(problem.in_block(context));
+            if !triggers.contains(&ReportedReferences::position(&reference.span)) {
+                self.check_resource(node, reference, context);
             }
         });
+        node.each_self_reference(&mut |resource, reference| {
+            self.check_steps(node, resource, reference, 0, &resource.context());
+        });
     }
-    (problems, reported)
+
+    /// Checks the instance key and the steps of a reference to a resource.
+    fn check_resource(&mut self, node: &ModuleNode, reference: &Reference, context: &str) {
+        let ReferenceSubject::Resource { mode, kind, name } = &reference.subject else { return };
+        let key = (resource_mode(*mode), kind.clone(), name.clone());
+        let Some(resource) = node.module.resources.get(&key) else { return };
+        let (skipped, problem) = check_key(resource, reference);
+        if let Some(problem) = problem {
+            self.report(problem, reference, context);
+        }
+        self.check_steps(node, resource, reference, skipped, context);
+    }
+
+    /// Checks the steps of a reference after those that select an instance of a resource.
+    fn check_steps(
+        &mut self,
+        node: &ModuleNode,
+        resource: &Resource,
+        reference: &Reference,
+        skipped: usize,
+        context: &str,
+    ) {
+        let provider = self.configuration.provider_for(&node.path, resource);
+        let schema = self.schemas.resource(&provider.provider, resource.mode, &resource.type_name);
+        let (Some(schema), Some(steps)) = (schema, reference.remaining.get(skipped..)) else { return };
+        if matches!(steps.first(), Some(PathStep::Attribute(name)) if &**name == "count") {
+            let problem = count_attribute(resource).at(reference.object_span());
+            return self.report(problem, reference, context);
+        }
+        let followed = SchemaSteps::follow(&schema.block, steps);
+        for problem in followed.diagnostics(|position| reference.step_span(skipped + position)) {
+            self.report(problem, reference, context);
+        }
+    }
+
+    fn report(&mut self, problem: Diagnostic, reference: &Reference, context: &str) {
+        if problem.is_error() {
+            self.reported.insert(&reference.span);
+        }
+        self.problems.push(problem.in_block(context));
+    }
 }
 
 /// Returns the positions of the references in `replace_triggered_by`.
@@ -52,52 +106,19 @@ fn triggers(node: &ModuleNode) -> HashSet<(usize, usize)> {
         .collect()
 }
 
-fn check_resource(
-    configuration: &Configuration,
-    schemas: &Schemas,
-    node: &ModuleNode,
-    reference: &Reference,
-) -> Option<Diagnostic> {
-    let ReferenceSubject::Resource { mode, kind, name } = &reference.subject else { return None };
-    let resource = node.module.resources.get(&(resource_mode(*mode), kind.clone(), name.clone()))?;
-    let (skipped, steps) = match check_key(resource, reference) {
-        Ok(steps) => steps,
-        Err(problem) => return Some(problem),
-    };
-    let provider = configuration.provider_for(&node.path, resource);
-    let schema = schemas.resource(&provider.provider, resource.mode, &resource.type_name)?;
-    let (position, problem) = match invalid_step(schema.implied_type(), steps) {
-        Some((position, detail)) => (position, Diagnostic::error("Unsupported attribute", detail)),
-        None => deprecated_step(&schema.block, steps)?,
-    };
-    Some(problem.at(reference.step_span(skipped + position)))
+fn count_attribute(resource: &Resource) -> Diagnostic {
+    let module = ModulePath::root().unkeyed_instance();
+    let address = module.resource(resource.mode, resource.type_name.clone(), resource.name.clone());
+    let detail = format!(
+        "No resource has an attribute \"count\". If {address} has the argument count, then length({address}) \
+         is the number of its instances."
+    );
+    Diagnostic::error("Invalid resource count attribute", detail)
 }
 
-/// Returns the position of the step that selects a deprecated attribute, and the warning about the
-/// attribute.
-fn deprecated_step(block: &Block, steps: &[PathStep]) -> Option<(usize, Diagnostic)> {
-    let mut block = block;
-    for (position, step) in steps.iter().enumerate() {
-        let PathStep::Attribute(name) = step else { continue };
-        if let Some(attribute) = block.attributes.get(name) {
-            return attribute.deprecation.is_deprecated().then(|| {
-                let detail = format!(
-                    "The attribute \"{name}\" is deprecated. The provider's documentation may name a \
-                     replacement."
-                );
-                (position, Diagnostic::warning("Deprecated attribute", detail))
-            });
-        }
-        block = &block.block_types.get(name)?.block;
-    }
-    None
-}
-
-/// Returns the steps after the instance key, and the number of steps before them.
-fn check_key<'a>(
-    resource: &Resource,
-    reference: &'a Reference,
-) -> Result<(usize, &'a [PathStep]), Diagnostic> {
+/// Returns the number of steps of the instance key, and the error if the key is missing or
+/// unexpected.
+fn check_key(resource: &Resource, reference: &Reference) -> (usize, Option<Diagnostic>) {
     let steps = reference.remaining.as_slice();
     let subject = &reference.subject;
     let (argument, example) = match resource_repeats(resource) {
@@ -110,9 +131,9 @@ fn check_key<'a>(
                     );
                     let mut span = reference.subject_span();
                     span.end = reference.step_span(0).end;
-                    Err(Diagnostic::error("Unexpected resource instance key", detail).at(span))
+                    (1, Some(Diagnostic::error("Unexpected resource instance key", detail).at(span)))
                 }
-                _ => Ok((0, steps)),
+                _ => (0, None),
             };
         }
         Repeats::Count => ("count", "[count.index]"),
@@ -124,49 +145,10 @@ fn check_key<'a>(
                 "{subject} uses {argument}; to select one instance, use an index or key, such as \
                  {subject}{example}; to refer to all instances, use a for expression."
             );
-            Err(Diagnostic::error("Missing resource instance key", detail).at(reference.subject_span()))
+            let problem = Diagnostic::error("Missing resource instance key", detail);
+            (0, Some(problem.at(reference.subject_span())))
         }
-        [_, rest @ ..] => Ok((1, rest)),
-        [] => Ok((0, &[])),
+        [_, ..] => (1, None),
+        [] => (0, None),
     }
-}
-
-/// Returns the first step that does not exist in any value of a type, and the reason.
-pub fn invalid_step(ty: &Type, steps: &[PathStep]) -> Option<(usize, String)> {
-    let mut current = ty;
-    for (position, step) in steps.iter().enumerate() {
-        current = match (current, step) {
-            (Type::Dynamic, _) => return None,
-            (Type::Object(object), PathStep::Attribute(name)) => match object.attribute(name) {
-                Some(ty) => ty,
-                None => return Some((position, no_attribute(name, object.iter().map(|(known, _)| known)))),
-            },
-            (Type::Map(element), PathStep::Attribute(_) | PathStep::Key(_))
-            | (Type::List(element), PathStep::Index(_)) => element,
-            (Type::Tuple(types), PathStep::Index(at)) => {
-                usize::try_from(*at).ok().and_then(|at| types.get(at))?
-            }
-            (ty @ (Type::List(_) | Type::Set(_) | Type::Tuple(_)), PathStep::Attribute(name)) => {
-                let detail = format!(
-                    "This is a {}, which has no attribute \"{name}\" itself: select an element.",
-                    ty.friendly_name()
-                );
-                return Some((position, detail));
-            }
-            (ty, PathStep::Attribute(_)) if ty.is_primitive() => {
-                return Some((position, format!("A {} has no attributes.", ty.friendly_name())));
-            }
-            // Indexes are checked during evaluation.
-            _ => return None,
-        };
-    }
-    None
-}
-
-fn no_attribute<'a>(name: &str, known: impl Iterator<Item = &'a Str>) -> String {
-    let advice = match closest(name, known.map(|known| &**known)) {
-        Some(near) => format!(" Did you mean \"{near}\"?"),
-        None => String::new(),
-    };
-    format!("There is no argument, block or exported attribute named \"{name}\" here.{advice}")
 }

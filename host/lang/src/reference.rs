@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wardian_diagnostic::{Diagnostic, Span};
-use wardian_value::{PathStep, Str};
+use wardian_value::{Path, PathStep, Str};
 
 /// The kind of object to which a resource address refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,10 +65,11 @@ pub struct Reference {
 
 impl Reference {
     pub fn subject_span(&self) -> Span {
-        match self
-            .source_steps()
-            .and_then(|(steps, consumed)| Some(steps.get(consumed.checked_sub(1)?)?.span.end))
-        {
+        let end = self.source_steps().and_then(|(traversal, consumed)| match consumed.checked_sub(1) {
+            Some(last) => Some(traversal.steps.get(last)?.span.end),
+            None => Some(traversal.root_span.end),
+        });
+        match end {
             Some(end) => Span { end, ..self.span.clone() },
             None => self.span.clone(),
         }
@@ -96,18 +97,18 @@ impl Reference {
 
     /// Returns the span of the remaining step at a position.
     pub fn step_span(&self, position: usize) -> Span {
-        match self.source_steps().and_then(|(steps, consumed)| steps.into_iter().nth(consumed + position)) {
-            Some(step) => step.span,
-            None => self.span.clone(),
-        }
+        let step = self
+            .source_steps()
+            .and_then(|(traversal, consumed)| traversal.steps.into_iter().nth(consumed + position));
+        step.map_or_else(|| self.span.clone(), |step| step.span)
     }
 
-    /// Parses the steps again, and returns them with the number of steps in the subject. The spans
+    /// Parses the reference again, and returns it with the number of steps in the subject. The spans
     /// of individual steps are needed only for messages.
-    fn source_steps(&self) -> Option<(Vec<TraversalStep>, usize)> {
+    fn source_steps(&self) -> Option<(Traversal, usize)> {
         let traversal = crate::compile::expression_at(&self.span).ok()?.as_traversal()?;
         let (_, consumed) = resolve_names(&traversal)?;
-        Some((traversal.steps, consumed))
+        Some((traversal, consumed))
     }
 }
 
@@ -144,6 +145,19 @@ impl Traversal {
         Some(names)
     }
 
+    /// Returns the root and the steps as a path into an object, whose first step is the root.
+    pub fn relative_path(&self) -> Path {
+        let root = PathStep::Attribute(self.root.clone());
+        let steps = self.steps.iter().map(|step| step.step.clone());
+        Path::from(std::iter::once(root).chain(steps).collect::<Vec<_>>())
+    }
+
+    /// Returns the span of a step of [`Self::relative_path`].
+    pub fn relative_step_span(&self, position: usize) -> Span {
+        let step = position.checked_sub(1).and_then(|position| self.steps.get(position));
+        step.map_or(&self.root_span, |step| &step.span).clone()
+    }
+
     /// Interprets the names as a reference.
     ///
     /// # Errors
@@ -163,7 +177,7 @@ impl Traversal {
 impl fmt::Display for Traversal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps: Vec<PathStep> = self.steps.iter().map(|s| s.step.clone()).collect();
-        write!(f, "{}{}", self.root, wardian_value::Path::from(steps))
+        write!(f, "{}{}", self.root, Path::from(steps))
     }
 }
 
@@ -196,7 +210,7 @@ impl fmt::Display for ReferenceSubject {
 /// Writes the reference in its source form.
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.subject, wardian_value::Path::from(self.remaining.clone()))
+        write!(f, "{}{}", self.subject, Path::from(self.remaining.clone()))
     }
 }
 

@@ -1,9 +1,8 @@
 //! Reads `lifecycle` blocks.
 
 use wardian_address::ResourceMode;
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Attribute, Block, Expression, ReferenceSubject, Traversal};
-use wardian_value::Path;
 
 use super::Condition;
 use super::check::conditions;
@@ -34,7 +33,8 @@ pub enum IgnoreChanges {
     #[default]
     Nothing,
     All,
-    Paths(Vec<(Path, Span)>),
+    /// The items, whose roots are attributes or blocks of the resource.
+    Paths(Vec<Traversal>),
 }
 
 impl Lifecycle {
@@ -106,7 +106,7 @@ impl IgnoreChanges {
             }
             warn_of_quotes(&item, problems);
             match item.as_traversal() {
-                Some(traversal) => paths.push((relative_path(&traversal), item.span().clone())),
+                Some(traversal) => paths.push(traversal),
                 None => problems.push(
                     Diagnostic::error(
                         "Invalid expression",
@@ -125,14 +125,6 @@ impl IgnoreChanges {
         }
         Self::Paths(paths)
     }
-}
-
-fn relative_path(traversal: &Traversal) -> Path {
-    let mut path = Path::root().attribute(traversal.root.clone());
-    for step in &traversal.steps {
-        path.push(step.step.clone());
-    }
-    path
 }
 
 fn triggers(attribute: &Attribute, problems: &mut Diagnostics) -> Vec<Expression> {

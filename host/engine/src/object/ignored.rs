@@ -24,7 +24,7 @@ impl From<&wardian_config::IgnoreChanges> for IgnoredAttributes {
             wardian_config::IgnoreChanges::Nothing => Self::Nothing,
             wardian_config::IgnoreChanges::All => Self::All,
             wardian_config::IgnoreChanges::Paths(paths) => {
-                Self::Paths(paths.iter().map(|(path, _)| path.clone()).collect())
+                Self::Paths(paths.iter().map(wardian_lang::Traversal::relative_path).collect())
             }
         }
     }

@@ -6,7 +6,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{
     Block, CallContext, ClientCapabilities, ConfigKind, Schema, Setting, ValidateConfigRequest,
 };
-use wardian_value::{Marks, PathStep, Value};
+use wardian_value::{Marks, Value};
 
 use super::provisioner;
 use crate::conditions;
@@ -15,8 +15,8 @@ use crate::evaluator::Evaluator;
 use crate::object::ephemeral::stored_ephemeral;
 use crate::plugin_diagnostics::from_plugin_about;
 use crate::providers::unknown_type;
-use crate::reference_check::invalid_step;
 use crate::repeats::resource_repeats;
+use crate::schema_steps::SchemaSteps;
 use crate::values::RepetitionData;
 
 /// Validates a resource: its meta-arguments, and its arguments against the schema and with the
@@ -37,6 +37,7 @@ pub(super) async fn validate(
         .instance(InstanceKey::None);
     let (config, mut diagnostics) = decode(evaluator, module, resource, schema);
     let (unchecked, found) = around(evaluator, module, resource, schema);
+    diagnostics.extend(ignored(resource, &schema.block, diagnostics.has_errors()));
     diagnostics.extend(found);
     let diagnostics = in_resource(&evaluator.configuration, &instance, diagnostics);
     if diagnostics.has_errors() {
@@ -84,8 +85,8 @@ fn decode(
     (config, diagnostics)
 }
 
-/// Validates conditions, provisioners and the lifecycle settings. Also returns the configurations
-/// that provisioners must still validate.
+/// Validates conditions and provisioners. Also returns the configurations that provisioners must
+/// still validate.
 fn around<'a>(
     evaluator: &Evaluator,
     module: &ModuleInstance,
@@ -106,23 +107,25 @@ fn around<'a>(
         let validated = provisioner::validate(block, around, provisioners, &own_scope);
         unchecked.extend(validated.take(&mut diagnostics));
     }
-    diagnostics.extend(ignored(resource, &schema.block, schema));
     (unchecked, diagnostics)
 }
 
-/// Checks that the attributes in `ignore_changes` exist and can be set.
-fn ignored(resource: &Resource, block: &Block, schema: &Schema) -> Diagnostics {
-    let IgnoreChanges::Paths(paths) = &resource.lifecycle.ignore_changes else { return Diagnostics::new() };
+/// Checks that the attributes in `ignore_changes` exist and can be set. After an error, redundant
+/// items are not reported, as in Terraform.
+fn ignored(resource: &Resource, block: &Block, mut has_errors: bool) -> Diagnostics {
+    let IgnoreChanges::Paths(items) = &resource.lifecycle.ignore_changes else { return Diagnostics::new() };
     let mut diagnostics = Diagnostics::new();
-    for (path, span) in paths {
-        if let Some((_, detail)) = invalid_step(schema.implied_type(), path.steps()) {
-            diagnostics.push(Diagnostic::error("Unsupported attribute", detail).at(span.clone()));
-            continue;
+    for item in items {
+        let path = item.relative_path();
+        let followed = SchemaSteps::follow(block, path.steps());
+        let is_computed = followed.attribute.is_some_and(|attribute| attribute.setting == Setting::Computed);
+        for problem in followed.diagnostics(|position| item.relative_step_span(position)) {
+            has_errors |= problem.is_error();
+            diagnostics.push(problem);
         }
-        let [PathStep::Attribute(name)] = path.steps() else { continue };
-        if block.attributes.get(name).is_some_and(|attribute| attribute.setting == Setting::Computed) {
+        if is_computed && !has_errors {
             let detail = format!(
-                "The configuration cannot set {name}; only the provider sets it, so it has no changes to \
+                "The configuration cannot set {item}; only the provider sets it, so it has no changes to \
                  ignore. The entry has no effect and can be removed."
             );
             diagnostics.push(
