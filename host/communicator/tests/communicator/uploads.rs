@@ -140,7 +140,7 @@ async fn unreadable_source_is_an_error() {
         std::fs::create_dir(&source).unwrap();
         std::os::unix::fs::symlink(".", source.join("self")).unwrap();
         let error = connection.upload_path(&text(&source), &destination).await.unwrap_err();
-        assert!(error.to_string().contains("contains itself"), "{error}");
+        assert!(error.to_string().contains("forms a cycle"), "{error}");
 
         let source = sshd.path("dangling");
         std::fs::create_dir(&source).unwrap();

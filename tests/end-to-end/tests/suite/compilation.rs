@@ -70,7 +70,7 @@ fn compilation_ends_at_its_time_limit() {
     project.write("wardian.policy.hcl", "plugin \"*\" {\n  limits {\n    compile_time = \"1s\"\n  }\n}\n");
     let seen = project.run("init").ended_with(1);
     assert!(
-        unwrapped(&seen.text()).contains("compile_time, which wardian.policy.hcl:3 sets"),
+        unwrapped(&seen.text()).contains("compile_time limit, which wardian.policy.hcl:3 sets"),
         "{}",
         seen.text()
     );
@@ -83,7 +83,7 @@ fn compilation_ends_at_its_memory_limit() {
         .write("wardian.policy.hcl", "plugin \"*\" {\n  limits {\n    compile_memory = \"96 MiB\"\n  }\n}\n");
     let seen = project.run("init").ended_with(1);
     assert!(
-        unwrapped(&seen.text()).contains("compile_memory, which wardian.policy.hcl:3 sets"),
+        unwrapped(&seen.text()).contains("compile_memory limit, which wardian.policy.hcl:3 sets"),
         "{}",
         seen.text()
     );
