@@ -38,7 +38,7 @@ impl Source {
             "installed" => Self::Installed,
             "rustup" => Self::Rustup,
             "debian" => Self::Debian,
-            _ => bail!("--toolchain is auto, installed, rustup or debian, not `{name}`"),
+            _ => bail!("--toolchain must be auto, installed, rustup or debian, not `{name}`"),
         })
     }
 }

@@ -194,8 +194,7 @@ fn check_entries(
         if !matches!(file_type, 0 | FILE_TYPE | DIRECTORY_TYPE | LINK_TYPE) {
             return Err(ArchiveError::SpecialEntry { name: shown_name(raw) });
         }
-        // A name is ambiguous if it has another encoding, or if an extra field contains another
-        // name.
+        // A name is ambiguous if it is not UTF-8, or if an extra field contains a different name.
         let is_ambiguous = || entry.name().map_or(true, |name| name.as_bytes() != raw);
         if limits.requires_plain_names && is_ambiguous() {
             return Err(ArchiveError::UnsafeName { name: shown_name(raw) });

@@ -196,7 +196,7 @@ impl PartFile {
         fs::rename(&self.path, &self.target).map_err(failed)?;
         self.is_finished = true;
         if self.has_known_name {
-            // A remaining validator without its file is ignored by later processes.
+            // A stale validator whose file no longer exists is ignored by later processes.
             let _ = fs::remove_file(validator_path(&self.path));
         }
         sync_directory(&self.target).map_err(failed)

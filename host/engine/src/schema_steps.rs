@@ -166,7 +166,7 @@ fn part_of_type<'a>(ty: &'a Type, step: &PathStep) -> Result<Place<'a>, InvalidS
             Some(ty) => Ok(Place::Type(ty)),
             None => Err(InvalidStep::no_attribute(name, object.iter().map(|(known, _)| known))),
         },
-        // An index of an object may be computed, so the result has any type.
+        // An index into an object may be computed, so the type of the result is not known.
         (Type::Object(_), _) => Ok(Place::Unknown),
         (Type::Map(element), _) => Ok(Place::Type(element)),
         (Type::List(element), _) => check_list_step(&kind(), step).map(|()| Place::Type(element)),

@@ -41,7 +41,7 @@ pub async fn validate(
     evaluator.reported = Arc::new(reported);
     evaluator.values.add_root();
     let mut diagnostics = Diagnostics::new();
-    // The graph was built without cycles.
+    // The graph is acyclic by construction.
     for id in graph.order().unwrap_or_default() {
         match graph.node(id) {
             Node::Module(path) => {

@@ -1,4 +1,4 @@
-//! Text that is expensive to parse by design, and text that is nearly valid.
+//! Text that is crafted to be expensive to parse, and text that is nearly valid.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

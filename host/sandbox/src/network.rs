@@ -33,7 +33,7 @@ pub struct NetworkOptions {
 }
 
 impl Default for NetworkOptions {
-    /// Returns the system's root certificates and name resolution, no proxy, no secrets.
+    /// Returns settings with the system's root certificates and resolver, without a proxy or secrets.
     fn default() -> Self {
         Self {
             roots: TlsRoots::from_system(),

@@ -223,7 +223,7 @@ pub fn keys(validator: Validator) -> Validator {
     })
 }
 
-/// Requires a list without equal elements.
+/// Requires that the elements of a list are unique.
 pub fn unique() -> Validator {
     custom(|value| {
         let elements = value.as_elements().unwrap_or_default();

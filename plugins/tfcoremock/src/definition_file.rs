@@ -291,7 +291,7 @@ impl Reader {
         }
         let mut element = |name: &str, element: Option<Box<JsonAttribute>>| {
             let Some(element) = element else {
-                self.problem(format!("the type of the elements is missing, in {name:?}"));
+                self.problem(format!("the element type is missing in {name:?}"));
                 return None;
             };
             self.at(name, |reader| reader.plain_type(*element))

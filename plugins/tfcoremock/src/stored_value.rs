@@ -70,7 +70,7 @@ impl StoredValue {
         }
     }
 
-    /// Returns the stored value as a value of a type.
+    /// Converts the stored value to the given type.
     pub(crate) fn value(&self, ty: &Type) -> Result<Value, StoredValueError> {
         self.value_at(ty, &Path::root())
     }

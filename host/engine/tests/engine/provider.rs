@@ -14,7 +14,7 @@ use wardian_value::{Path, Str, Type, Value, json};
 
 use crate::token;
 
-/// The objects and the calls.
+/// The objects of the fake provider, and the calls that it received.
 #[derive(Default)]
 pub struct World {
     /// One line for each call that changes or reads an object: `create a`, `read a`, ...

@@ -54,7 +54,7 @@ pub enum GitError {
     Submodule { path: String, reason: String },
 }
 
-/// The values that a getter for repositories needs.
+/// The settings of the getters for Git and Mercurial repositories.
 #[derive(Clone, Copy)]
 pub(crate) struct GitGetter<'a> {
     pub cache: &'a ModuleCache,

@@ -227,7 +227,7 @@ async fn repository_is_fetched_once_over_http() {
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     let requests = server.take_lines();
     assert_eq!(requests.iter().filter(|line| line.starts_with("GET")).count(), 1, "{requests:?}");
-    // Another root module with the same pins needs no request and no program.
+    // Another root module with the same pins is installed without a request or a program.
     git.fixture.settings.root = "other";
     git.fixture.settings.environment.push(("PATH".into(), String::new()));
     let results = git.fixture.install_all(&calls).await;

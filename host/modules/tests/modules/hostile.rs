@@ -150,8 +150,8 @@ async fn module_directory_must_be_inside_the_package() {
     repository.commit();
     let url = format!("git::file://{}", repository.path.display());
     fixture.install(&format!("{url}//link")).await.unwrap();
-    // A local path may be a symbolic link, because the user chose it, but its subdirectory must be
-    // inside.
+    // A local path may be a symbolic link, because the user chose it, but its subdirectory must
+    // be inside the link's target.
     let shared = fixture.path("shared");
     write_file(&shared.join("main.tf"), "x");
     symlink("../r", shared.join("outside")).unwrap();

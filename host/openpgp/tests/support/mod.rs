@@ -57,9 +57,9 @@ pub fn subpacket(tag: u8, content: &[u8]) -> Vec<u8> {
 /// The encoding of an Ed25519 key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
-    /// The algorithm 22 of RFC 4880bis.
+    /// Public-key algorithm 22 (EdDSA) of RFC 4880bis.
     Legacy,
-    /// The algorithm 27 of RFC 9580.
+    /// Public-key algorithm 27 (Ed25519) of RFC 9580.
     Current,
 }
 

@@ -174,7 +174,7 @@ fn definition_errors_have_locations() {
     );
     check(
         &attribute(json!({ "type": "list", "optional": true })),
-        "t_x.a: the type of the elements is missing, in \"list\"",
+        "t_x.a: the element type is missing in \"list\"",
     );
     check(
         &attribute(

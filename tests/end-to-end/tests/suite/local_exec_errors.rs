@@ -31,7 +31,7 @@ fn page() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/provisioners.md")
 }
 
-/// Compares a section of the page, between two comments, with the result.
+/// Compares the section of the documentation page between two marker comments with the result.
 fn assert_page(part: &str, seen: &str) {
     let text = fs::read_to_string(page()).unwrap();
     let (begin, end) = (format!("<!-- {part}: begin -->\n"), format!("<!-- {part}: end -->"));

@@ -138,7 +138,7 @@ fn footer_is_erased_before_other_output() {
     project.write(RELEASE, "");
     let rest = terminal.until("Apply complete!");
     let (footers, erased) = (rest.matches("Applying:").count(), rest.matches("\u{1b}[J").count());
-    // The additional erasure is that of the footer for which the test waited.
+    // The additional erasure is for the footer that the test waited for.
     assert_eq!(erased, footers + 1, "{rest:?}");
 }
 
