@@ -206,7 +206,7 @@ impl Trial<'_> {
     /// schema.
     fn refused(&self, report: &mut Report) -> Result<()> {
         report.step("init");
-        let refusal = "nested attribute, which protocol 5 cannot express";
+        let refusal = "nested attribute, which protocol 5 does not support";
         self.terraform.run(&self.directory, &with(&["init"]))?;
         report.note(&self.title, None);
         report.step("validate");
