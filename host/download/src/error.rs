@@ -7,6 +7,8 @@ use http::StatusCode;
 use wardian_digest::Sha256Digest;
 use wardian_network::NetworkError;
 
+use crate::advice::{ASK_OPERATOR, CHECK_NETWORK, disk_advice, status_advice};
+
 /// A failed request or download. URLs are formatted by [`printable_url`](crate::printable_url).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,25 +22,25 @@ pub enum FetchError {
     #[error("cannot request {url}: {reason}")]
     Invalid { url: String, reason: String },
     /// A connection to the server could not be established.
-    #[error("failed to request {url}: {source}; {NETWORK_ADVICE}")]
+    #[error("failed to request {url}: {source}; {CHECK_NETWORK}")]
     Connect { url: String, source: NetworkError },
     /// A secure connection to the server could not be established.
     #[error("failed to request {url}: {source}{}", certificate_advice(source))]
     Tls { url: String, source: NetworkError },
     /// The server did not respond, or stopped sending, within the time limit.
-    #[error("failed to request {url}: {reason}; {NETWORK_ADVICE}")]
+    #[error("failed to request {url}: {reason}; {CHECK_NETWORK}")]
     Timeout { url: String, reason: String },
     /// The connection was lost, or the server violated the protocol.
-    #[error("failed to request {url}: {source}; {NETWORK_ADVICE}")]
+    #[error("failed to request {url}: {source}; {CHECK_NETWORK}")]
     Interrupted { url: String, source: NetworkError },
-    #[error("the response from {url} is larger than the limit of {limit} bytes; {SERVER_ADVICE}")]
+    #[error("the response from {url} is larger than the limit of {limit} bytes; {ASK_OPERATOR}")]
     TooLarge {
         url: String,
         /// The limit in bytes.
         limit: u64,
     },
     /// The server redirected to a URL to which no request is sent.
-    #[error("the response from {url} is a redirect that cannot be followed: {problem}; {SERVER_ADVICE}")]
+    #[error("the response from {url} is a redirect that cannot be followed: {problem}; {ASK_OPERATOR}")]
     Redirect { url: String, problem: RedirectProblem },
     /// The server did not send the file.
     #[error("failed to download {url}: the server responded with {status}; {}", status_advice(*status))]
@@ -57,9 +59,7 @@ pub enum FetchError {
     )]
     DigestMismatch { url: String, expected: Sha256Digest, found: Sha256Digest },
     /// The file does not have the expected size.
-    #[error(
-        "the file at {url} has {found} bytes, but its expected size is {expected} bytes; {SERVER_ADVICE}"
-    )]
+    #[error("the file at {url} has {found} bytes, but its expected size is {expected} bytes; {ASK_OPERATOR}")]
     SizeMismatch {
         url: String,
         expected: u64,
@@ -70,26 +70,6 @@ pub enum FetchError {
     /// A local file could not be written.
     #[error("failed to write {} while downloading {url}: {source}{}", path.display(), disk_advice(source))]
     Write { url: String, path: PathBuf, source: io::Error },
-}
-
-const NETWORK_ADVICE: &str = "check the network connection and the proxy settings, or try again later";
-const SERVER_ADVICE: &str = "ask the operator of the server to correct it";
-
-/// Returns what the user can do about a status.
-pub fn status_advice(status: StatusCode) -> &'static str {
-    match status {
-        StatusCode::NOT_FOUND | StatusCode::GONE => {
-            "check the address, or ask the operator of the server whether it was removed"
-        }
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-            "check the credentials"
-        }
-        StatusCode::TOO_MANY_REQUESTS => {
-            "the server limits the number of requests, so wait for some time and run the command again"
-        }
-        status if status.is_server_error() => "try again later, or ask the operator of the server",
-        _ => SERVER_ADVICE,
-    }
 }
 
 /// The reason why a redirect is not followed.
@@ -154,15 +134,6 @@ fn certificate_advice(error: &NetworkError) -> &'static str {
         NetworkError::Tls { error, .. } if error.is_certificate_error() => {
             "; if a private certificate authority issued the server's certificate, add the authority to the \
              system's root certificates, or set SSL_CERT_FILE"
-        }
-        _ => "",
-    }
-}
-
-fn disk_advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space and run the command again"
         }
         _ => "",
     }

@@ -19,6 +19,7 @@
 //! This crate depends on no registry protocol, does not read environment variables or the home
 //! directory, and writes only the files that its caller names and the partial files next to them.
 
+pub mod advice;
 mod authorization;
 mod concurrency;
 mod downloader;
@@ -36,7 +37,7 @@ mod transfer;
 
 pub use authorization::Authorization;
 pub use downloader::{Downloader, DownloaderOptions, MAX_RETRIES, NetworkAccess};
-pub use error::{FetchError, RedirectProblem, status_advice};
+pub use error::{FetchError, RedirectProblem};
 pub use netrc::{Netrc, NetrcError};
 pub use observer::DownloadObserver;
 pub use printable_url::printable_url;

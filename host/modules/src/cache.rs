@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_cache::{CacheError, private_directory};
 use wardian_digest::Sha256Digest;
+use wardian_download::advice::disk_advice;
 use wardian_module_source::TreeHash;
 
 pub(crate) use lock::{EntryLock, TemporaryDirectory, lock_file};
@@ -50,15 +51,6 @@ pub enum ModuleCacheError {
 impl ModuleCacheError {
     pub(crate) fn new(path: &Path, source: io::Error) -> Self {
         Self::Access { path: path.to_owned(), source }
-    }
-}
-
-pub(crate) fn disk_advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space and run the command again"
-        }
-        _ => "",
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use wardian_address::Version;
+use wardian_download::advice::disk_advice;
 use wardian_module_source::{ModuleSourceError, TreeHash};
 use wardian_registry::modules::ModuleRegistryError;
 
@@ -29,10 +30,12 @@ pub struct ModuleInstallError {
 pub enum InstallProblem {
     /// The package could not be fetched.
     #[error("{source}")]
-    Download { package: String, source: PackageError },
-    /// The package to which a registry refers could not be fetched.
-    #[error("{source}")]
-    ReferredDownload { package: String, host: String, source: PackageError },
+    Download {
+        package: String,
+        /// The host of the registry that refers to the package.
+        registry: Option<String>,
+        source: PackageError,
+    },
     #[error(transparent)]
     Registry(#[from] ModuleRegistryError),
     /// The registry's host or the module's names cannot be used in requests.
@@ -80,13 +83,20 @@ pub enum InstallProblem {
          pinned. Check the module, run `wardian init` in a trusted copy of this configuration, and commit the file"
     )]
     NotPinned { package: String },
-    #[error("failed to write {}: {source}{}", path.display(), crate::cache::disk_advice(source))]
+    #[error("failed to write {}: {source}{}", path.display(), disk_advice(source))]
     Write { path: PathBuf, source: io::Error },
     #[error("failed to remove the previous content of {}: {source}", path.display())]
     Remove { path: PathBuf, source: io::Error },
     /// The module's key cannot be used as a file name.
     #[error("the path to the module cannot be used as a directory name")]
     Key,
+}
+
+impl InstallProblem {
+    /// Returns the error about a package that the module call names.
+    pub(crate) fn download(package: &str, source: PackageError) -> Self {
+        Self::Download { package: package.to_owned(), registry: None, source }
+    }
 }
 
 impl ModuleInstallError {
@@ -98,14 +108,8 @@ impl ModuleInstallError {
                 source: PackageError::Subdirectory(_) | PackageError::Bucket(BucketError::Empty { .. }),
                 ..
             }
-            | InstallProblem::ReferredDownload {
-                source: PackageError::Subdirectory(_) | PackageError::Bucket(BucketError::Empty { .. }),
-                ..
-            }
             | InstallProblem::Subdirectory(_) => "Failed to expand subdir globs",
-            InstallProblem::Download { .. } | InstallProblem::ReferredDownload { .. } => {
-                "Failed to download module"
-            }
+            InstallProblem::Download { .. } => "Failed to download module",
             InstallProblem::Registry(error) => error.summary(),
             InstallProblem::RegistryAddress { .. } => "Error accessing remote module registry",
             InstallProblem::NoVersions { .. } => "Module has no versions",
@@ -125,15 +129,12 @@ fn describe(error: &ModuleInstallError) -> String {
     let (key, origin) = (&error.key, Origin(&error.origin));
     let advice = if may_be_unreachable(&error.problem) { local_copy_advice(key) } else { String::new() };
     match &*error.problem {
-        InstallProblem::Download { package, source } => {
+        InstallProblem::Download { package, registry, source } => {
+            let referral = registry.as_ref();
+            let referral =
+                referral.map_or(String::new(), |host| format!(", to which the registry {host} refers"));
             format!(
-                "Could not download module \"{key}\"{origin} source code from \"{package}\": {source}.{advice}"
-            )
-        }
-        InstallProblem::ReferredDownload { package, host, source } => {
-            format!(
-                "Could not download module \"{key}\"{origin} source code from \"{package}\", to which the registry \
-                 {host} refers: {source}.{advice}"
+                "Could not download module \"{key}\"{origin} source code from \"{package}\"{referral}: {source}.{advice}"
             )
         }
         problem => format!("Module \"{key}\"{origin} could not be installed: {problem}.{advice}"),
@@ -144,7 +145,7 @@ fn describe(error: &ModuleInstallError) -> String {
 fn may_be_unreachable(problem: &InstallProblem) -> bool {
     match problem {
         InstallProblem::Registry(_) => true,
-        InstallProblem::Download { source, .. } | InstallProblem::ReferredDownload { source, .. } => {
+        InstallProblem::Download { source, .. } => {
             matches!(
                 source,
                 PackageError::Fetch(_)

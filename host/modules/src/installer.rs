@@ -319,10 +319,9 @@ impl ModuleInstaller {
         // The cached package was damaged or removed, so it is fetched again.
         self.packages.forget_all();
         let chosen = self.choose_package(call).await?;
-        self.install_package(call, &chosen).await?.ok_or_else(|| InstallProblem::Download {
-            package: call.source.to_string(),
-            source: PackageError::CacheChanged,
-        })
+        self.install_package(call, &chosen)
+            .await?
+            .ok_or_else(|| InstallProblem::download(&call.source.to_string(), PackageError::CacheChanged))
     }
 
     async fn choose_package(&self, call: &ModuleCallRequest) -> Result<ChosenPackage, InstallProblem> {
@@ -355,7 +354,7 @@ impl ModuleInstaller {
                 self.packages
                     .get_or_try_init(key, fetch)
                     .await
-                    .map_err(|source| InstallProblem::Download { package: shown.clone(), source })?
+                    .map_err(|source| InstallProblem::download(&shown, source))?
             }
         };
         check_pin(&shown, pin.as_ref(), &record)?;

@@ -2,6 +2,7 @@
 
 use wardian_archive::ArchiveError;
 use wardian_download::FetchError;
+use wardian_download::advice::{ASK_OPERATOR, ASK_PUBLISHER};
 use wardian_module_source::{ModuleSourceError, PackageLocationError};
 use wardian_oci::{ModuleAddressError, OciError};
 
@@ -12,9 +13,6 @@ use crate::getters::s3::BucketError;
 use crate::programs::ProgramError;
 use crate::subdirectory::SubdirectoryError;
 use crate::tree::TreeError;
-
-const OPERATOR: &str = "ask the operator of the server to correct it";
-const PUBLISHER: &str = "ask the publisher to correct it, or use another version";
 
 /// The reason why a package could not be fetched. The text does not contain the module and the
 /// package, because the module's error contains them.
@@ -37,7 +35,7 @@ pub enum PackageError {
     OciAddress(#[from] ModuleAddressError),
     #[error(transparent)]
     Oci(#[from] OciError),
-    #[error("the archive cannot be unpacked: {0}; {PUBLISHER}")]
+    #[error("the archive cannot be unpacked: {0}; {ASK_PUBLISHER}")]
     Archive(#[from] ArchiveError),
     #[error(transparent)]
     Tree(#[from] TreeError),
@@ -49,18 +47,20 @@ pub enum PackageError {
         "the archive has the {algorithm} digest {found}, but the expected digest is {expected}; it was changed on the server or during the transfer, and is not used; run the command again, and if it fails again, ask the publisher which file is right"
     )]
     Checksum { algorithm: &'static str, expected: String, found: String },
-    #[error("the list of checksums at {url} contains no digest of the file \"{file}\"; {PUBLISHER}")]
+    #[error("the list of checksums at {url} contains no digest of the file \"{file}\"; {ASK_PUBLISHER}")]
     ChecksumMissing { url: String, file: String },
     #[error(
         "the list of checksums has the address \"{address}\", which is not an http or https URL; correct the checksum argument of the source"
     )]
     ChecksumAddress { address: String },
     /// A server referred to a location to which it must not refer.
-    #[error("the server referred to {target}, {problem}; {OPERATOR}")]
+    #[error("the server referred to {target}, {problem}; {ASK_OPERATOR}")]
     Referral { target: String, problem: &'static str },
-    #[error("the server referred to \"{location}\": {source}; {OPERATOR}")]
+    #[error("the server referred to \"{location}\": {source}; {ASK_OPERATOR}")]
     ReferralAddress { location: String, source: ModuleSourceError },
-    #[error("more than {limit} consecutive servers referred to another location of the package; {OPERATOR}")]
+    #[error(
+        "more than {limit} consecutive servers referred to another location of the package; {ASK_OPERATOR}"
+    )]
     TooManyReferrals { limit: usize },
     #[error(
         "the package is in a repository, and programs such as git are not run for untrusted configurations. Run \
@@ -73,7 +73,7 @@ pub enum PackageError {
     Offline { address: String },
     /// The package is not an archive in a known format.
     #[error(
-        "the response from {url} is neither a zip archive nor a compressed tar archive; check the address, or ask the operator of the server to correct it"
+        "the response from {url} is neither a zip archive nor a compressed tar archive; check the address, or {ASK_OPERATOR}"
     )]
     UnknownArchive { url: String },
     #[error("source path error: {path}: {reason}")]

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use http::StatusCode;
 use serde::Deserialize;
 use wardian_digest::Sha256Digest;
-use wardian_download::{FetchError, status_advice};
+use wardian_download::FetchError;
+use wardian_download::advice::{ASK_PUBLISHER, status_advice};
 
 use crate::challenge::ChallengeError;
 use crate::credentials::OciCredentialsError;
@@ -17,7 +18,6 @@ use crate::manifest::ManifestError;
 use crate::reference::{ArtifactReference, ReferenceError, RegistryHost, Repository};
 
 const OPERATOR: &str = "ask the operator of the registry to correct it";
-const PUBLISHER: &str = "ask the publisher to correct it, or use another version";
 
 /// A failed request to a registry, or an artifact that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ pub enum OciError {
     /// The registry's response does not follow the specification.
     #[error("failed to {action}: the response from {url} is invalid: {reason}; {OPERATOR}")]
     InvalidResponse { action: String, url: String, reason: String },
-    #[error("the manifest of {reference} cannot be used: {source}; {PUBLISHER}")]
+    #[error("the manifest of {reference} cannot be used: {source}; {ASK_PUBLISHER}")]
     Manifest { reference: ArtifactReference, source: ManifestError },
     /// The digest of the content is not the expected digest.
     #[error(
@@ -69,17 +69,17 @@ pub enum OciError {
     )]
     DigestMismatch { subject: String, expected: Sha256Digest, found: Sha256Digest },
     /// The content does not have the expected size.
-    #[error("{subject} has {found} bytes, but its descriptor states {expected} bytes; {PUBLISHER}")]
+    #[error("{subject} has {found} bytes, but its descriptor states {expected} bytes; {ASK_PUBLISHER}")]
     SizeMismatch { subject: String, expected: u64, found: u64 },
-    #[error("{repository} has more than {limit} tags; {PUBLISHER}")]
+    #[error("{repository} has more than {limit} tags; {ASK_PUBLISHER}")]
     TooManyTags { repository: Repository, limit: usize },
     /// A list has too many pages, or its pages form a cycle.
     #[error("failed to {action}: {url} has too many pages; {OPERATOR}")]
     TooManyPages { action: String, url: String },
     /// The artifact does not have the expected type or layout.
-    #[error("{reference} {problem}; {PUBLISHER}")]
+    #[error("{reference} {problem}; {ASK_PUBLISHER}")]
     Layout { reference: ArtifactReference, problem: LayoutProblem },
-    #[error("{reference} refers to content whose digest cannot be verified: {source}; {PUBLISHER}")]
+    #[error("{reference} refers to content whose digest cannot be verified: {source}; {ASK_PUBLISHER}")]
     Digest { reference: ArtifactReference, source: DigestError },
     #[error(transparent)]
     Reference(#[from] ReferenceError),

@@ -2,9 +2,8 @@
 
 use http::StatusCode;
 use serde::de::DeserializeOwned;
-use wardian_download::{
-    Downloader, Fetch, FetchError, Fetched, content_type_is, printable_url, status_advice,
-};
+use wardian_download::advice::{ASK_OPERATOR, status_advice};
+use wardian_download::{Downloader, Fetch, FetchError, Fetched, content_type_is, printable_url};
 
 use crate::bounded_json;
 use crate::credentials::{CredentialOrigin, Credentials, HostCredential, token_variable};
@@ -30,10 +29,7 @@ pub enum RequestError {
          the URL belongs to the service, not to a web page or a login page"
     )]
     ContentType { url: String, found: String },
-    #[error(
-        "the response from {url} is not the expected JSON: {reason}; ask the operator of the server to \
-         correct it"
-    )]
+    #[error("the response from {url} is not the expected JSON: {reason}; {ASK_OPERATOR}")]
     Json { url: String, reason: String },
 }
 

@@ -7,6 +7,7 @@
 
 use http::{HeaderName, StatusCode};
 use url::Url;
+use wardian_download::advice::ASK_OPERATOR;
 use wardian_download::{Authorization, Fetch, FetchError, printable_url};
 use wardian_module_source::{HttpLocation, TreeHash};
 
@@ -28,7 +29,7 @@ pub enum PageError {
          file, or its response must have the header X-Terraform-Get"
     )]
     NoLocation { url: String },
-    #[error("the location that {url} returned is malformed; ask the operator of the server to correct it")]
+    #[error("the location that {url} returned is malformed; {ASK_OPERATOR}")]
     Malformed { url: String },
 }
 

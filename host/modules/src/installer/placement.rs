@@ -102,8 +102,7 @@ impl ModuleInstaller {
             staged.place(&parent.join(&key)).map_err(PlacementError::Place)?;
             Ok(Some(inner))
         });
-        let failed =
-            |source: PackageError| InstallProblem::Download { package: call.source.to_string(), source };
+        let failed = |source: PackageError| InstallProblem::download(&call.source.to_string(), source);
         let placed = placed.await.map_err(|error| failed(PackageError::Task(error.to_string())))?;
         let inner = placed.map_err(|error| match (error, &chosen.version) {
             (PlacementError::Copy(error), _) => failed(error.into()),
@@ -132,7 +131,7 @@ impl ModuleInstaller {
             return Err(InstallProblem::NotPinned { package: shown });
         }
         self.options.observer.downloading(&call.key, &shown, None);
-        let failed = |source: PackageError| InstallProblem::Download { package: shown.clone(), source };
+        let failed = |source: PackageError| InstallProblem::download(&shown, source);
         let path = location.path.clone();
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {}

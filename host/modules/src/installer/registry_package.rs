@@ -112,7 +112,7 @@ impl ModuleInstaller {
         }
         let module = registry_module(address)?;
         let shown = format!("{} {version}", address.for_display());
-        let failed = |source: PackageError| InstallProblem::Download { package: shown.clone(), source };
+        let failed = |source: PackageError| InstallProblem::download(&shown, source);
         let record = match self.registry.module_location(&module, version).await? {
             ModuleLocation::Source(location) => {
                 let source = RemoteModuleSource::parse(&location).map_err(|source| {
@@ -133,8 +133,8 @@ impl ModuleInstaller {
                         let package = source.package.to_string();
                         let record = self.fetcher.fetch(&source.package, pinned, referral).await;
                         let record = record.map_err(|source| {
-                            let host = address.host().to_owned();
-                            InstallProblem::ReferredDownload { package, host, source }
+                            let registry = Some(address.host().to_owned());
+                            InstallProblem::Download { package, registry, source }
                         })?;
                         PackageRecord { subdirectory, ..record }
                     }
