@@ -8,9 +8,8 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use wardian_archive::{ArchiveError, ArchiveLimits, CheckedZip};
-use zip::result::ZipError;
-
 use wardian_digest::Sha256Hasher;
+use zip::result::ZipError;
 
 use crate::file_digests::FileDigests;
 use crate::hash::{OMITTED_FILES_NAME, PackageFiles, Sha256Digest, UnhashablePath};

@@ -96,8 +96,9 @@ impl FileDigests {
         }
         let start = SystemTime::now();
         let digest = Sha256Digest::hash_reader(&file)?;
-        let is_old_enough = before.age(start).is_some_and(|age| age >= before.min_age(&file));
-        if is_old_enough && FileIdentity::from_metadata(&file.metadata()?) == Some(before) {
+        if before.is_old_enough(&file, start)
+            && FileIdentity::from_metadata(&file.metadata()?) == Some(before)
+        {
             cache.insert([(before, digest)]);
         }
         Ok(digest)
@@ -118,15 +119,19 @@ impl FileDigests {
     /// file systems with coarse timestamps, nothing is cached.
     pub fn save_written(&self) {
         let Some(cache) = &self.cache else { return };
-        let mut written = std::mem::take(&mut *cache.written.lock().unwrap_or_else(PoisonError::into_inner));
-        written.retain(|written| written.identity.min_age(&written.file) < MIN_AGE);
+        let written = std::mem::take(&mut *cache.written.lock().unwrap_or_else(PoisonError::into_inner));
         let now = SystemTime::now();
-        let ages = written.iter().filter_map(|written| written.identity.age(now));
-        let Some(age) = ages.min() else { return };
-        std::thread::sleep(MIN_AGE_WITH_FINE_TIMES.saturating_sub(age));
+        let waits = written.iter().filter_map(|WrittenFile { file, identity, .. }| {
+            let min_age = identity.min_age(file);
+            let wait = min_age.saturating_sub(identity.age(now)?);
+            (min_age < MIN_AGE).then_some(wait)
+        });
+        let Some(wait) = waits.max() else { return };
+        std::thread::sleep(wait);
+        let now = SystemTime::now();
         cache.insert(written.into_iter().filter_map(|WrittenFile { file, identity, digest }| {
             let current = FileIdentity::from_metadata(&file.metadata().ok()?);
-            (current == Some(identity)).then_some((identity, digest))
+            (identity.is_old_enough(&file, now) && current == Some(identity)).then_some((identity, digest))
         }));
     }
 }
@@ -183,6 +188,10 @@ impl FileIdentity {
         let now = i128::try_from(at.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()?;
         let nanoseconds = now.checked_sub(self.modified.max(self.changed))?;
         Some(Duration::from_nanos(u64::try_from(nanoseconds).ok()?))
+    }
+
+    fn is_old_enough(&self, file: &File, at: SystemTime) -> bool {
+        self.age(at).is_some_and(|age| age >= self.min_age(file))
     }
 
     fn min_age(&self, file: &File) -> Duration {

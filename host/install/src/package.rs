@@ -273,6 +273,17 @@ impl OpenedPackage {
         }
     }
 
+    fn new(
+        mut artifact: PluginArtifact,
+        content_hash: PackageHash,
+        archive_hash: Option<PackageHash>,
+    ) -> Self {
+        if let PluginArtifact::Native(native) = &mut artifact {
+            native.package_hash = Some(content_hash.clone());
+        }
+        Self { artifact, content_hash, archive_hash }
+    }
+
     /// Reads a package of a known version.
     ///
     /// # Errors
@@ -326,11 +337,8 @@ impl OpenedPackage {
             | PackageLocation::BareComponent(path)
             | PackageLocation::BareProgram(path) => path.clone(),
         };
-        let mut artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, file);
-        if let PluginArtifact::Native(native) = &mut artifact {
-            native.package_hash = Some(content_hash.clone());
-        }
-        Ok(Self { artifact, content_hash, archive_hash })
+        let artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, file);
+        Ok(Self::new(artifact, content_hash, archive_hash))
     }
 
     /// Reads the archive of a downloaded package, whose digest is known. A native plugin is unpacked
@@ -358,11 +366,8 @@ impl OpenedPackage {
         let content_hash = archive.unpack(&unpacked, digests)?.hash();
         let file = unpacked.join(contents.name());
         let origin = PluginOrigin::Downloaded(PackageLocation::Directory(unpacked));
-        let mut artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, file);
-        if let PluginArtifact::Native(native) = &mut artifact {
-            native.package_hash = Some(content_hash.clone());
-        }
-        Ok(Self { artifact, content_hash, archive_hash: Some(PackageHash::for_archive(digest)) })
+        let artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, file);
+        Ok(Self::new(artifact, content_hash, Some(PackageHash::for_archive(digest))))
     }
 
     /// Returns the hashes by which a lock file may record this package.
