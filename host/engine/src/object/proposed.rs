@@ -20,54 +20,38 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
         return prior.clone();
     }
-    if prior.is_null() {
-        return propose_new_block(block, config);
-    }
-    propose_block(block, prior, config)
-}
-
-/// Like [`propose_block`] with the block's empty value as the prior object.
-fn propose_new_block(block: &Block, config: &Value) -> Value {
-    let Some(config_attributes) = config.as_mapping() else {
-        return block.empty_value();
-    };
-    let mut attributes: BTreeMap<Str, Value> = BTreeMap::new();
-    for (name, attribute) in &block.attributes {
-        let absent = Value::null(attribute.implied_type());
-        let proposed = match config_attributes.get(name) {
-            Some(configured) => propose_attribute(attribute, &absent, configured),
-            None => absent,
-        };
-        attributes.insert(name.clone(), proposed);
-    }
-    for (name, nested) in &block.block_types {
-        let absent = nested.empty_value();
-        let configured = config_attributes.get(name).unwrap_or(&absent);
-        attributes.insert(name.clone(), propose_nested_block(nested, &absent, configured));
-    }
-    Value::from_attributes(attributes)
+    propose_block(block, (!prior.is_null()).then_some(prior), config)
 }
 
 /// Returns a placeholder for an unknown object: every attribute that the provider determines is
 /// unknown.
 pub fn placeholder(block: &Block, config: &Value) -> Value {
-    propose_block(block, &Value::unknown(block.implied_type()), config)
+    propose_block(block, Some(&Value::unknown(block.implied_type())), config)
 }
 
-fn propose_block(block: &Block, prior: &Value, config: &Value) -> Value {
+/// Proposes the object of a block. Without a prior object, the block's empty value takes its place.
+fn propose_block(block: &Block, prior: Option<&Value>, config: &Value) -> Value {
     let Some(config_attributes) = config.as_mapping() else {
-        return prior.clone();
+        return prior.map_or_else(|| block.empty_value(), Clone::clone);
     };
     let mut attributes: BTreeMap<Str, Value> = BTreeMap::new();
     for (name, attribute) in &block.attributes {
-        let configured = part(config_attributes, name, || Value::null(attribute.implied_type()));
-        let before = prior_part(prior, name, || attribute.implied_type());
-        attributes.insert(name.clone(), propose_attribute(attribute, &before, &configured));
+        let absent = || Value::null(attribute.implied_type());
+        let before = prior.map_or_else(absent, |prior| prior_part(prior, name, || attribute.implied_type()));
+        let proposed = match config_attributes.get(name) {
+            Some(configured) => propose_attribute(attribute, &before, configured),
+            None => propose_attribute(attribute, &before, &absent()),
+        };
+        attributes.insert(name.clone(), proposed);
     }
     for (name, nested) in &block.block_types {
-        let configured = part(config_attributes, name, || nested.empty_value());
-        let before = prior_part(prior, name, || nested.implied_type());
-        attributes.insert(name.clone(), propose_nested_block(nested, &before, &configured));
+        let absent = || nested.empty_value();
+        let before = prior.map_or_else(absent, |prior| prior_part(prior, name, || nested.implied_type()));
+        let proposed = match config_attributes.get(name) {
+            Some(configured) => propose_nested_block(nested, &before, configured),
+            None => propose_nested_block(nested, &before, &absent()),
+        };
+        attributes.insert(name.clone(), proposed);
     }
     Value::from_attributes(attributes)
 }
@@ -159,7 +143,7 @@ fn propose_nested_block(nested: &NestedBlock, prior: &Value, config: &Value) -> 
     if !config.is_known() {
         return config.clone();
     }
-    let propose = |prior: &Value, config: &Value| propose_block(&nested.block, prior, config);
+    let propose = |prior: &Value, config: &Value| propose_block(&nested.block, Some(prior), config);
     match nested.nesting {
         BlockNesting::Single if config.is_null() => config.clone(),
         BlockNesting::Single | BlockNesting::Group => propose(prior, config),

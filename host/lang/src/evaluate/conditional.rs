@@ -50,9 +50,7 @@ impl Evaluation<'_> {
     fn explain(&mut self, arms: &[Arm], otherwise: &Node, node: &Node, mut outcomes: Vec<Side>) -> Evaluated {
         for arm in arms {
             let Some(if_false) = outcomes.pop() else { break };
-            let outer = std::mem::replace(&mut self.tentative, true);
             let if_true = self.side(&arm.if_true);
-            self.tentative = outer;
             self.common_type(arm, &if_true, &if_false, node)?;
             let (condition, _) = self.condition(&arm.condition, node)?;
             match condition {
@@ -65,7 +63,7 @@ impl Evaluation<'_> {
     }
 
     fn side(&mut self, node: &Node) -> Side {
-        let outcome = self.node(node);
+        let outcome = self.attempt(node);
         let value = self.value_or_partial(&outcome, node);
         Side { outcome, value }
     }
