@@ -2,20 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
-mod support;
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{Claims, Content, GITHUB, REPOSITORY, SIGNED_AT, Sigstore, base64};
 use wardian_digest::Sha256Digest;
 use wardian_policy::IdentityPart;
 use wardian_signature::{
     BundleError, MAX_BUNDLE_SIZE, MAX_TRUST_ROOT_SIZE, TrustRoot, TrustRootError, VerifiedIdentity,
     verify_bundle,
 };
+use wardian_test_sigstore::{Claims, Content, GITHUB, REPOSITORY, SIGNED_AT, Sigstore, base64};
 
 const ARTIFACT: &[u8] = b"the component of a provider";
 const SIGNATURE: &str = "https://sigstore.dev/cosign/sign/v1";
+
+fn trust_root(sigstore: &Sigstore) -> TrustRoot {
+    TrustRoot::from_json(sigstore.trust_root_json().to_string().as_bytes()).unwrap()
+}
 
 fn verify(bundle: &Value, trust: &TrustRoot) -> Result<VerifiedIdentity, BundleError> {
     verify_bundle(bundle.to_string().as_bytes(), Sha256Digest::hash(ARTIFACT), trust)
@@ -28,7 +30,7 @@ fn release(sigstore: &Sigstore) -> Value {
 #[test]
 fn valid_bundle_identifies_the_publisher() {
     let sigstore = Sigstore::new();
-    let identity = verify(&release(&sigstore), &sigstore.trust_root()).unwrap();
+    let identity = verify(&release(&sigstore), &trust_root(&sigstore)).unwrap();
     let parts: Vec<(IdentityPart, &str)> = identity.publisher.parts().collect();
     assert_eq!(
         parts,
@@ -52,7 +54,7 @@ fn valid_bundle_identifies_the_publisher() {
 #[test]
 fn only_publisher_statements_count_as_signatures() {
     let sigstore = Sigstore::new();
-    let trust = sigstore.trust_root();
+    let trust = trust_root(&sigstore);
     let signed = |kind: &str| {
         let content = Content::Statement(ARTIFACT, kind);
         verify(&sigstore.sign(&Claims::of_release("v1"), content, SIGNED_AT), &trust)
@@ -78,7 +80,7 @@ fn only_publisher_statements_count_as_signatures() {
 #[test]
 fn later_releases_have_the_same_publisher() {
     let sigstore = Sigstore::new();
-    let trust = sigstore.trust_root();
+    let trust = trust_root(&sigstore);
     let publisher = |claims: &Claims| {
         verify(&sigstore.sign(claims, Content::Artifact(ARTIFACT), SIGNED_AT), &trust).unwrap().publisher
     };
@@ -112,7 +114,7 @@ fn rejects_signatures_for_other_artifacts() {
     let bundle = release(&sigstore).to_string();
     let other = Sha256Digest::hash(b"another artifact");
     assert_eq!(
-        verify_bundle(bundle.as_bytes(), other, &sigstore.trust_root()),
+        verify_bundle(bundle.as_bytes(), other, &trust_root(&sigstore)),
         Err(BundleError::OtherArtifact)
     );
 }
@@ -122,7 +124,7 @@ fn rejects_bundles_signed_under_other_trust_roots() {
     let sigstore = Sigstore::new();
     let bundle = release(&sigstore);
     let embedded = TrustRoot::embedded().unwrap();
-    for trust in [Sigstore::new().trust_root(), embedded] {
+    for trust in [trust_root(&Sigstore::new()), embedded] {
         let error = verify(&bundle, &trust).unwrap_err();
         assert!(matches!(error, BundleError::LogEntry(_) | BundleError::UntrustedCertificate(_)), "{error}");
     }
@@ -143,7 +145,7 @@ fn rejects_bundles_signed_under_other_trust_roots() {
 #[test]
 fn certificate_must_be_valid_at_the_log_time() {
     let sigstore = Sigstore::new();
-    let trust = sigstore.trust_root();
+    let trust = trust_root(&sigstore);
     let at = |time: u64| {
         verify(&sigstore.sign(&Claims::of_release("v1"), Content::Artifact(ARTIFACT), time), &trust)
     };
@@ -180,7 +182,7 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
 #[test]
 fn rejects_bundles_with_swapped_values() {
     let sigstore = Sigstore::new();
-    let trust = sigstore.trust_root();
+    let trust = trust_root(&sigstore);
     for content in [Content::Artifact(ARTIFACT), Content::Statement(ARTIFACT, SIGNATURE)] {
         let bundle = sigstore.sign(&Claims::of_release("v1.2.3"), content, SIGNED_AT + 5);
         let other = match content {
@@ -208,7 +210,7 @@ fn rejects_bundles_with_swapped_values() {
 #[test]
 fn rejects_changed_log_entries() {
     let sigstore = Sigstore::new();
-    let trust = sigstore.trust_root();
+    let trust = trust_root(&sigstore);
     let bundle = release(&sigstore);
     let with = |change: &dyn Fn(&mut Value)| {
         let mut changed = bundle.clone();
@@ -242,7 +244,7 @@ fn rejects_changed_log_entries() {
 #[test]
 fn signature_without_identity_is_rejected() {
     let sigstore = Sigstore::new();
-    let trust = sigstore.trust_root();
+    let trust = trust_root(&sigstore);
     let with = |claims: &Claims| {
         verify(&sigstore.sign(claims, Content::Artifact(ARTIFACT), SIGNED_AT), &trust).unwrap_err()
     };
@@ -259,7 +261,7 @@ fn signature_without_identity_is_rejected() {
 
 #[test]
 fn rejects_input_that_is_not_a_bundle() {
-    let trust = Sigstore::new().trust_root();
+    let trust = trust_root(&Sigstore::new());
     let verify = |bytes: &[u8]| verify_bundle(bytes, Sha256Digest::hash(b""), &trust).unwrap_err();
     assert_eq!(verify(&vec![b' '; MAX_BUNDLE_SIZE + 1]), BundleError::TooLarge);
     for bytes in [&b""[..], b"not JSON", b"{}", b"[]", b"\xff", "[".repeat(100_000).as_bytes()] {
@@ -300,7 +302,7 @@ proptest! {
         thread_local! {
             static ORIGINAL: (Value, TrustRoot) = {
                 let sigstore = Sigstore::new();
-                (release(&sigstore), sigstore.trust_root())
+                (release(&sigstore), trust_root(&sigstore))
             };
         }
         ORIGINAL.with(|(bundle, trust)| {

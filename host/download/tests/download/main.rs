@@ -6,7 +6,6 @@
 mod fetching;
 mod files;
 mod full_disk;
-mod memory;
 mod redirects;
 mod resuming;
 mod retries;

@@ -3,14 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-#[path = "../../../../host/signature/tests/support/mod.rs"]
-mod sigstore;
-
 use wardian_end_to_end::platform;
+use wardian_test_sigstore::{Claims, Content, REPOSITORY, SIGNED_AT, Sigstore};
 
 use crate::install_setup::{CLI_CONFIGURATION, CLI_FILE, Installation, provider, requiring, usual_content};
-use sigstore::{Claims, Content, REPOSITORY, SIGNED_AT, Sigstore};
 
 const ADDRESS: &str = "example.test/acme/signed";
 const LOCK: &str = ".wardian.lock.hcl";
