@@ -111,8 +111,7 @@ impl LocalBackend {
             "path" => Ok(&mut self.path),
             "workspace_dir" => Ok(&mut self.workspace_dir),
             _ => {
-                let meant = wardian_diagnostic::closest(name, ["path", "workspace_dir"])
-                    .map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
+                let meant = wardian_diagnostic::did_you_mean(name, ["path", "workspace_dir"]);
                 Err(format!("The backend \"local\" has no argument \"{name}\".{meant}"))
             }
         }
@@ -157,8 +156,7 @@ fn refuse_others(block: &Backend) -> Result<(), AppError> {
             ),
         )
     } else {
-        let meant = wardian_diagnostic::closest(name, TERRAFORM_BACKENDS.into_iter().chain([LOCAL]))
-            .map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
+        let meant = wardian_diagnostic::did_you_mean(name, TERRAFORM_BACKENDS.into_iter().chain([LOCAL]));
         Diagnostic::error("Unsupported backend type", format!("There is no backend type \"{name}\".{meant}"))
     };
     Err(error.at(block.type_span.clone()).in_block("terraform").into())

@@ -65,8 +65,7 @@ pub(crate) fn find(name: &str) -> Result<&'static dyn Backend, BackendError> {
              a state file on this machine."
         ))),
         _ => {
-            let suggestion = wardian_diagnostic::closest(name, TERRAFORM_BACKENDS);
-            let suggestion = suggestion.map(|near| format!(" Did you mean \"{near}\"?")).unwrap_or_default();
+            let suggestion = wardian_diagnostic::did_you_mean(name, TERRAFORM_BACKENDS);
             Err(BackendError::Unknown(format!("There is no backend \"{name}\".{suggestion}")))
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span, closest};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span, did_you_mean};
 use wardian_lang::{Attribute, Block, Body, Expected, Expression};
 use wardian_value::convert::convert;
 use wardian_value::{Type, Value};
@@ -180,13 +180,6 @@ pub(crate) fn unexpected_block(block: &Block, noun: &str) -> Diagnostic {
 pub(crate) fn missing_argument(name: &str, body: &Body) -> Diagnostic {
     Diagnostic::error("Missing required argument", format!("The argument \"{name}\" must be set here."))
         .at(body.missing_item_span())
-}
-
-pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match closest(name, known) {
-        Some(near) => format!(" Did you mean \"{near}\"?"),
-        None => String::new(),
-    }
 }
 
 fn capitalized(noun: &str) -> String {

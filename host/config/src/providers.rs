@@ -14,12 +14,11 @@ mod provider_passing;
 use std::collections::{BTreeMap, BTreeSet};
 
 use wardian_address::{Constraints, ModulePath, ProviderAddress, ProviderConfigAddress};
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span, did_you_mean};
 use wardian_value::Str;
 
 use crate::blocks::{ProviderReference, Resource};
 use crate::configuration::{Configuration, ModuleNode, Requirement};
-use crate::content::did_you_mean;
 use crate::module::Module;
 
 type Name = (Str, Option<Str>);

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use wardian_lang::{Body, Expression, Reference, ReferenceSubject};
 use wardian_value::PathStep;
 
 use crate::blocks::{Condition, Lifecycle, Resource};
 use crate::configuration::{Configuration, ModuleNode};
-use crate::content::did_you_mean;
 use crate::decode::references;
 use crate::names::{block_kind, resource_mode};
 use crate::walk::check_body;

@@ -25,6 +25,6 @@ pub use diagnostic::{
 };
 pub use diagnostics::Diagnostics;
 pub use source::{Position, SourceFile, Span};
-pub use suggestion::closest;
+pub use suggestion::{closest, did_you_mean};
 pub use system_reason::system_reason;
 pub use text::{NoStyle, PlainStyle, Style, Tone};

@@ -15,6 +15,11 @@ pub fn closest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
+/// Returns the clause ` Did you mean "CANDIDATE"?`, or an empty text if no candidate is close.
+pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    closest(given, candidates).map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"))
+}
+
 /// Returns the number of edits between two names. A swap of adjacent characters is one edit. If the
 /// number is greater than `limit`, `limit + 1` may be returned.
 fn distance(a: &str, b: &str, limit: usize) -> usize {

@@ -75,9 +75,7 @@ fn find<'a>(
         return Err(unknown(format!("The provider {} is not available.", address.for_display())));
     };
     let Some(signature) = schema.functions.get(name) else {
-        let suggestion = wardian_diagnostic::closest(name, schema.functions.keys().map(|name| &**name))
-            .map(|near| format!(" Did you mean \"{near}\"?"))
-            .unwrap_or_default();
+        let suggestion = wardian_diagnostic::did_you_mean(name, schema.functions.keys().map(|name| &**name));
         return Err(unknown(format!(
             "The provider {} has no function \"{name}\".{suggestion}",
             address.for_display()

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_diagnostic::{Diagnostic, Span, closest};
+use wardian_diagnostic::{Diagnostic, Span, did_you_mean};
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
 };
@@ -240,10 +240,7 @@ impl InvalidStep {
     }
 
     fn no_attribute<'a>(name: &str, known: impl Iterator<Item = &'a Str>) -> Self {
-        let advice = match closest(name, known.map(|known| &**known)) {
-            Some(near) => format!(" Did you mean \"{near}\"?"),
-            None => String::new(),
-        };
+        let advice = did_you_mean(name, known.map(|known| &**known));
         Self::unsupported(format!(
             "There is no argument, block or exported attribute named \"{name}\" here.{advice}"
         ))

@@ -142,11 +142,8 @@ fn optional_outside(span: &Span) -> Diagnostics {
 
 fn unknown(name: &str, span: &Span) -> Diagnostics {
     const NAMES: [&str; 9] = ["any", "bool", "list", "map", "number", "object", "set", "string", "tuple"];
-    let mut detail = format!("\"{name}\" is not a type.");
-    if let Some(close) = wardian_diagnostic::closest(name, NAMES) {
-        detail = format!("{detail} Did you mean \"{close}\"?");
-    }
-    invalid(detail, span)
+    let meant = wardian_diagnostic::did_you_mean(name, NAMES);
+    invalid(format!("\"{name}\" is not a type.{meant}"), span)
 }
 
 fn keyword(name: &str, span: &Span) -> Result<TypeConstraint, Diagnostics> {

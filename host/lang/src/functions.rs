@@ -372,11 +372,8 @@ fn unknown_in_core(name: &str, span: Span) -> Diagnostic {
 }
 
 fn no_function(name: &str) -> String {
-    let detail = format!("There is no function named \"{name}\".");
-    match wardian_diagnostic::closest(name, function_names()) {
-        Some(close) => format!("{detail} Did you mean \"{close}\"?"),
-        None => detail,
-    }
+    let meant = wardian_diagnostic::did_you_mean(name, function_names());
+    format!("There is no function named \"{name}\".{meant}")
 }
 
 fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {

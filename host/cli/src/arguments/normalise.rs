@@ -23,7 +23,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, Command};
 use wardian_app::ProcessEnvironment;
-use wardian_diagnostic::closest;
+use wardian_diagnostic::{closest, did_you_mean};
 
 use super::{shell_words, unsupported};
 use crate::failure::Usage;
@@ -178,8 +178,7 @@ impl Reader<'_> {
                 ));
             }
             let names = self.command.get_subcommands().map(Command::get_name);
-            let meant =
-                closest(name, names).map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
+            let meant = did_you_mean(name, names);
             return Err(self.wrong("Unknown command", format!("There is no command \"{path}\".{meant}")));
         };
         self.command = found;

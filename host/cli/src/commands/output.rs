@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use wardian_app::state_access;
-use wardian_diagnostic::{Diagnostic, closest};
+use wardian_diagnostic::{Diagnostic, did_you_mean};
 use wardian_value::{Value, View};
 
 use crate::arguments::OutputArguments;
@@ -56,8 +56,7 @@ fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
         return Ok(Status::Success);
     };
     let Some(output) = outputs.get(name.as_str()) else {
-        let meant = closest(name, outputs.keys().map(|name| name.as_str()))
-            .map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
+        let meant = did_you_mean(name, outputs.keys().map(|name| name.as_str()));
         return Err(Failure::error(
             format!("Output \"{name}\" not found"),
             format!(

@@ -1,13 +1,13 @@
 //! Reads `terraform` blocks.
 
 use wardian_address::{ConstraintDialect, Constraints, ProviderAddress, ProviderAddressError};
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span, did_you_mean};
 use wardian_lang::{Attribute, Block, Body, Expression};
 use wardian_value::convert::convert;
 use wardian_value::{Str, Type, Value};
 
 use super::provider::constraints;
-use crate::content::{Shape, did_you_mean, labels, unexpected_block};
+use crate::content::{Shape, labels, unexpected_block};
 use crate::walk::check_body;
 
 /// An entry of `required_providers`.
@@ -225,7 +225,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
             }
             Some(other) => {
                 let known = ["source", "version", "configuration_aliases"];
-                let advice = did_you_mean(other, known.into_iter());
+                let advice = did_you_mean(other, known);
                 problems.push(invalid_entry(
                     &format!(
                         "A required provider has no \"{other}\" argument, only source, version and \

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, system_reason};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, did_you_mean, system_reason};
 use wardian_lang::{Block, Body, SourceBytes, parse_body, parse_json_body};
 
 use super::file_blocks::{BLOCKS, file_body, title};
@@ -14,7 +14,7 @@ use super::overrides::{Originals, is_override};
 use crate::blocks::{
     Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, Removed, Resource, Settings, Variable,
 };
-use crate::content::{did_you_mean, one_too_many};
+use crate::content::one_too_many;
 use crate::files::Files;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
@@ -275,7 +275,7 @@ impl Module {
             other => {
                 let detail = format!(
                     "A configuration file has no blocks of type \"{other}\".{}",
-                    did_you_mean(other, BLOCKS.into_iter())
+                    did_you_mean(other, BLOCKS)
                 );
                 problems
                     .push(Diagnostic::error("Unsupported block type", detail).at(block.kind_span.clone()));

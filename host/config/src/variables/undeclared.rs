@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use wardian_value::Str;
 
 use super::{InputValue, Origin};
-use crate::content::did_you_mean;
 use crate::module::Module;
 
 /// Maximum number of variables for which separate warnings are reported. One more warning lists all

@@ -45,10 +45,8 @@ impl Evaluation<'_> {
                 }
                 let mut detail = format!("This object has no attribute named \"{name}\".");
                 let known = object.iter().map(|(known, _)| known.as_str());
-                if !self.tentative
-                    && let Some(close) = wardian_diagnostic::closest(name, known)
-                {
-                    detail = format!("{detail} Did you mean \"{close}\"?");
+                if !self.tentative {
+                    detail.push_str(&wardian_diagnostic::did_you_mean(name, known));
                 }
                 ("Unsupported attribute", detail)
             }

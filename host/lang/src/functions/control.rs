@@ -48,11 +48,9 @@ impl Scope for TemplateScope<'_> {
         if let Some(value) = self.variables.get(&name) {
             return Ok(Resolved::Whole(value.clone()));
         }
-        let mut detail = format!("The variables of this template include no \"{name}\".");
         let known = self.variables.as_mapping().into_iter().flatten();
-        if let Some(close) = wardian_diagnostic::closest(&name, known.map(|(name, _)| &**name)) {
-            detail = format!("{detail} Did you mean \"{close}\"?");
-        }
+        let meant = wardian_diagnostic::did_you_mean(&name, known.map(|(name, _)| &**name));
+        let detail = format!("The variables of this template include no \"{name}\".{meant}");
         Err(wardian_diagnostic::Diagnostic::error("Unknown variable", detail).at(span.clone()).into())
     }
 

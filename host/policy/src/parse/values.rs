@@ -1,6 +1,6 @@
 //! Parses literal values.
 
-use wardian_diagnostic::{Span, closest};
+use wardian_diagnostic::{Span, did_you_mean};
 use wardian_lang::{Attribute, Expression};
 
 use super::Reader;
@@ -54,7 +54,7 @@ impl Reader<'_> {
             return Some(*meaning);
         }
         let known = || words.iter().map(|(word, _)| *word);
-        let meant = closest(text, known()).map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
+        let meant = did_you_mean(text, known());
         let list = known().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
         let detail = format!("\"{name}\" cannot be {}; use one of {list}.{meant}", quote(text));
         self.problem("Invalid value", detail, at);

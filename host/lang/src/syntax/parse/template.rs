@@ -186,12 +186,9 @@ impl Parser<'_> {
                 }
             },
             _ => {
-                let mut detail = format!("There is no directive \"{name}\".");
-                if let Some(close) =
-                    wardian_diagnostic::closest(name, ["if", "for", "else", "endif", "endfor"])
-                {
-                    detail = format!("{detail} Did you mean \"{close}\"?");
-                }
+                let known = ["if", "for", "else", "endif", "endfor"];
+                let meant = wardian_diagnostic::did_you_mean(name, known);
+                let detail = format!("There is no directive \"{name}\".{meant}");
                 self.problem_unless_recovering("Invalid template control keyword", &detail, keyword.place());
                 self.recover(TokenKind::CloseSequence);
                 return None;
