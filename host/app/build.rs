@@ -1,5 +1,5 @@
 //! Embeds plugins in the `wardian` binary: each guest in `target/guests`, with its address, its
-//! version and its SHA-256. The SHA-256 is computed at build time so that no run has to compute it.
+//! version and its SHA-256. The SHA-256 is computed at build time, not in each run.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ fn manifests(plugins: &Path) -> Result<Vec<PathBuf>> {
     Ok(manifests)
 }
 
-/// Reads only the relevant lines, so that the build does not have to compile a TOML parser.
+/// Reads only the relevant lines, to avoid compiling a TOML parser for the build.
 fn metadata(manifest: &str) -> Option<Metadata> {
     let (_, section) = manifest.split_once("[package.metadata.wardian]")?;
     let section = section.split("\n[").next()?;

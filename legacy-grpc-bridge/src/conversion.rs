@@ -15,7 +15,7 @@ use wardian_value::{Path, PathStep, Type, Value, json, msgpack};
 
 use crate::protocol::tfplugin as m;
 
-/// Encodes a value of a type, so that it can be sent.
+/// Encodes a value of a type for a message.
 pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Option<m::DynamicValue>, PluginFailure> {
     encode_value(what, value, ty).map(|encoded| Some(dynamic_value(encoded)))
 }

@@ -1,4 +1,4 @@
-//! Describes a file that could not be executed, so that the user can identify the cause.
+//! Describes a file that could not be executed, to help the user identify the cause.
 
 use std::fs::{self, File};
 use std::io::Read as _;

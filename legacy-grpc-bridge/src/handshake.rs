@@ -1,8 +1,8 @@
 //! Parses the handshake: the line in which a plugin announces its address and protocol.
 //!
 //! `CORE|APP|NETWORK|ADDRESS|PROTOCOL|CERTIFICATE[|MULTIPLEX]`, for instance
-//! `1|6|unix|/tmp/plugin2093784|grpc|MIIC...`. The lines of older plugins are recognized, so that
-//! the error can suggest a solution:
+//! `1|6|unix|/tmp/plugin2093784|grpc|MIIC...`. The lines of older plugins are recognized, to
+//! suggest a solution in the error:
 //!
 //! | line | plugin |
 //! |---|---|

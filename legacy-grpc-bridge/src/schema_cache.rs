@@ -1,6 +1,6 @@
 //! Caches plugin schemas between runs.
 //!
-//! The name of an entry contains the hash of the plugin's package, so that each plugin has a
+//! The name of an entry contains the hash of the plugin's package, which gives each plugin a
 //! separate entry, and Wardian's version, since a different version may check responses
 //! differently. An entry contains the plugin's response nearly unchanged. A schema determines which
 //! values are sensitive, so entries are used only if they are authentic (see `wardian-cache`); an

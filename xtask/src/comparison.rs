@@ -1,5 +1,5 @@
-//! Measures Wardian and Terraform in one run, so that both values are from the same machine at the
-//! same time.
+//! Measures Wardian and Terraform in one run. Both values are therefore from the same machine at
+//! the same time.
 
 use std::fs;
 use std::path::Path;

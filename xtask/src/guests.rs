@@ -97,8 +97,8 @@ fn compile(workspace: &Workspace, guests: &[&Guest], toolchain: &Toolchain, dire
 }
 
 /// Returns the compiler flags. With `--target`, cargo passes them only to guests, not to build
-/// scripts and macros. The flags remove this machine's paths from the artifacts, so that the same
-/// sources are compiled to the same bytes on every machine.
+/// scripts and macros. The flags remove this machine's paths from the artifacts. Therefore, the
+/// same sources are compiled to the same bytes on every machine.
 fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Result<String> {
     let mut flags = vec![format!("--remap-path-prefix={}=/wardian", text(&workspace.root)?)];
     if let Some(home) = cargo_home() {
@@ -120,8 +120,8 @@ fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| format!("{} is not UTF-8, which rustc's flags need", path.display()))
 }
 
-/// Copies a file only if it has changed, so that its modification time is preserved and the host is
-/// not rebuilt.
+/// Copies a file only if it has changed. This preserves the modification time of an unchanged file
+/// and avoids rebuilding the host.
 fn copy_if_different(from: &Path, to: &Path) -> Result<u64> {
     let built = fs::read(from).with_context(|| format!("cargo left no component at {}", from.display()))?;
     if fs::read(to).ok().as_deref() != Some(&built) {
@@ -130,7 +130,7 @@ fn copy_if_different(from: &Path, to: &Path) -> Result<u64> {
     Ok(built.len() as u64)
 }
 
-/// Removes the artifacts of guests that were renamed or removed, so that they are no longer
+/// Removes the artifacts of guests that were renamed or removed. Otherwise, they would still be
 /// embedded.
 fn remove_strays(place: &Path, guests: &[Guest], purpose: Purpose) -> Result<()> {
     for entry in fs::read_dir(place)? {

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 ///
 /// Cargo unifies features over the packages that a command selects, and includes development
 /// dependencies if an example or test is selected. For both selections, third-party packages have
-/// the same features as for `cargo test --workspace`, so that all commands use the same build of
+/// the same features as for `cargo test --workspace`. Therefore, all commands use the same build of
 /// wasmtime. A test in this module verifies this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Selection {

@@ -110,7 +110,7 @@ fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 fn test(workspace: &Workspace, options: &Options) -> Command {
     let binary = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let mut cargo = workspace.cargo();
-    // Selects the same packages as the other tests, so that they are not compiled again.
+    // Selects the same packages as the other tests, to avoid compiling them again.
     cargo
         .args(["test", "--workspace", "--test", "hostile", "--", "--nocapture"])
         .env("WARDIAN_TEST_BINARY", binary)

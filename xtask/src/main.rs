@@ -1,7 +1,7 @@
 //! The project's own commands: `cargo xtask demo | test | bench | interop | build | guests`.
 //!
 //! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. xtask
-//! does not depend on the project's crates, so that it compiles in seconds on a new machine.
+//! does not depend on the project's crates, and therefore compiles in seconds on a new machine.
 
 mod bench;
 mod bench_table;

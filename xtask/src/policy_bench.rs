@@ -122,8 +122,8 @@ fn applies(directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
     ])
 }
 
-/// Moves the files to another directory, so that the next run creates all of them again. The files
-/// are not deleted, since a file system may reuse recently deleted inodes, and that can take longer
+/// Moves the files to another directory. The next run then creates all of them again. The files are
+/// not deleted, since a file system may reuse recently deleted inodes, and that can take longer
 /// than a complete run.
 fn put_aside(folder: &Path, round: usize) -> Result<()> {
     let made = folder.join("made");

@@ -30,7 +30,7 @@ pub(crate) fn run(workspace: &Workspace, operations: u64) -> Result<ExitCode> {
     say(&format!("==> Simulating {operations} file operations of two plugins"));
     let started = Instant::now();
     let mut cargo = workspace.cargo();
-    // Selects the same packages as the other tests, so that they are not compiled again.
+    // Selects the same packages as the other tests, to avoid compiling them again.
     cargo
         .args(["test", "--workspace", "--lib", "--", "--nocapture", "--exact", TEST])
         .env(OPERATIONS, operations.to_string());

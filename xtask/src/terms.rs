@@ -1,6 +1,7 @@
 //! `cargo xtask words` and `cargo xtask names`: enforce the glossary.
 //!
-//! Both commands read `docs/glossary.md`, so that CI checks the same lists that contributors read.
+//! Both commands read `docs/glossary.md`. CI therefore checks the same lists that contributors
+//! read.
 
 mod glossary;
 mod names;

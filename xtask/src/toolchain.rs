@@ -142,8 +142,8 @@ impl Sysroot {
         self.directory.join("lib/rustlib").join(TARGET)
     }
 
-    /// Returns the path of the file that is written last, so that an incomplete build is never
-    /// used.
+    /// Returns the path of the file that is written last. A build without this file is incomplete
+    /// and is never used.
     fn stamp(&self) -> PathBuf {
         self.directory.join("compiler")
     }

@@ -17,7 +17,7 @@ pub trait ConnectionAuthority: Send + Sync + 'static {
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied>;
 
     /// Checks whether a connection to a machine at this address is allowed. Called right before
-    /// connecting. A proxy or bastion resolves the name of the next machine, so that machine is
+    /// connecting. A proxy or bastion resolves the name of the next machine, which is therefore
     /// checked here only if its host is an address.
     ///
     /// # Errors

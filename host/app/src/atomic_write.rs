@@ -6,8 +6,8 @@ use std::path::Path;
 
 use wardian_cache::AtomicWrite;
 
-/// Replaces a file's content atomically, so that readers never see a partial write. A symbolic link
-/// remains a link, and the permissions do not change.
+/// Replaces a file's content atomically: readers never see a partial write. A symbolic link remains
+/// a link, and the permissions do not change.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     // A user who does not have permission to write the file must not be able to replace it either.

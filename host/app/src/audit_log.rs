@@ -29,7 +29,7 @@ pub fn open(
     })
 }
 
-/// Returns an absolute path, so that two paths can be compared.
+/// Returns an absolute path, which can be compared with other paths.
 fn absolute_path(
     path: Option<&Path>,
     environment: &ProcessEnvironment,

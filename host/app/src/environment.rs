@@ -1,8 +1,8 @@
 //! Every environment variable that Wardian reads. No other module contains the name of an
 //! environment variable.
 //!
-//! The variables are read once, at the start, so that their values are the same during the whole
-//! run.
+//! The variables are read once, at the start. Their values therefore remain the same during the
+//! whole run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

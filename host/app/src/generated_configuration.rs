@@ -14,7 +14,7 @@ use crate::error::AppError;
 const HEADER: &str =
     "# __generated__ by Wardian\n# Review these blocks, and move them to the files where they belong.\n";
 
-/// Before the plan is made, checks that the file does not exist, so that no file is overwritten.
+/// Checks, before the plan is made, that no existing file would be overwritten.
 ///
 /// # Errors
 /// Returns an error if the file exists.

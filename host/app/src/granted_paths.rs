@@ -52,7 +52,7 @@ pub struct GrantedPaths {
     has_changed: bool,
 }
 
-/// Identifies a granted path. Paths are escaped so that different paths result in different strings.
+/// Identifies a granted path. Escaping ensures that different paths result in different strings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct EntryKey {
     policy: String,
@@ -202,7 +202,7 @@ fn change(directory: &GrantedDirectory<'_>, known: &str, found: &str) -> String 
     )
 }
 
-/// Escapes a path so that different paths result in different strings.
+/// Escapes a path. Different paths result in different strings.
 fn escape(path: &Path) -> String {
     match path.to_str() {
         Some(text) if !text.contains('\\') && !text.chars().any(char::is_control) => text.to_owned(),

@@ -16,7 +16,8 @@ pub(crate) fn lies_within(path: &Path, directory: &Path) -> bool {
 }
 
 /// Resolves the symbolic links in an absolute path. The result does not depend on whether the
-/// target exists, so that it does not reveal which files exist in directories that may not be read.
+/// target exists, and therefore does not reveal which files exist in directories that may not be
+/// read.
 pub(crate) fn resolve_symlinks(path: &Path) -> io::Result<PathBuf> {
     let reversed = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect();
     let mut pending: Vec<OsString> = reversed(path);

@@ -189,8 +189,8 @@ impl Plugins {
         self.by_address.iter().filter_map(digest).collect()
     }
 
-    /// Loads every component and the provisioners of these types, so that the compiled code is
-    /// cached for later runs. Native plugins are not run. Calls `tell` for each compilation.
+    /// Loads every component and the provisioners of these types, to cache the compiled code for
+    /// later runs. Native plugins are not run. Calls `tell` for each compilation.
     ///
     /// # Errors
     /// Returns an error for each plugin that cannot be loaded, with the reason.

@@ -57,8 +57,8 @@ pub(crate) async fn migrate(
         let state = from.read()?;
         to.write_verbatim(&state)?;
         context.frontend.report(AppEvent::StateCopied { from: &copy.from, to: &copy.to });
-        // As in Terraform, a state at the default path is kept only as a backup, so that it is not
-        // mistaken for the current state.
+        // As in Terraform, a state at the default path is kept only as a backup. Otherwise, it
+        // could be mistaken for the current state.
         if *old == LocalBackend::default() && copy.workspace == DEFAULT_WORKSPACE {
             let backup = copy.from.with_file_name("terraform.tfstate.backup");
             fs::rename(&copy.from, &backup).map_err(|error| {

@@ -85,7 +85,7 @@ pub enum ArchiveError {
     TooManyLinks,
     #[error("it contains the encrypted file {name:?}")]
     Encrypted { name: String },
-    /// Entries overlap, so that a small archive has large content.
+    /// Entries overlap, which allows a small archive to have large content.
     #[error("its entries overlap; it may be a decompression bomb")]
     Overlap,
     /// The size of an entry's content differs from the size in its header.

@@ -3,8 +3,8 @@
 //!
 //! The content is written to a temporary file in the same directory, flushed to the disk and
 //! renamed, and then the directory is flushed. The temporary name is random and the file must not
-//! exist yet, so that other users cannot create a link with that name beforehand. A symbolic link
-//! at the target is replaced, not followed.
+//! exist yet, which prevents other users from creating a link with that name beforehand. A symbolic
+//! link at the target is replaced, not followed.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -102,7 +102,7 @@ pub fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(temporary))
 }
 
-/// Flushes the directory of `path`, so that the names of its files are durable.
+/// Flushes the directory of `path`, to make the names of its files durable.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be opened or flushed.

@@ -13,10 +13,10 @@
 //! | `DIRECTORY/NAME` | magic of the format, MAC, content |
 //! | `KEY/code-cache.key` | 32 random bytes, for all formats |
 //!
-//! The magic of a format contains its version, so that programs never read entries of another
+//! The magic of a format contains its version. Therefore, programs never read entries of another
 //! version. If the cache grows too large, the least recently written entries are removed. Writers
-//! rename a temporary file, so that readers in other processes see either a complete entry or no
-//! entry.
+//! rename a temporary file, and readers in other processes therefore see either a complete entry or
+//! no entry.
 //!
 //! The crate does not depend on the content of entries, reads no environment variables, and
 //! receives every path from its caller.

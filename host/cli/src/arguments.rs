@@ -184,7 +184,7 @@ pub(crate) enum Command {
     Show(ShowArguments),
     /// Inspect and edit the state.
     State(StateArguments),
-    /// Mark an object as tainted, so that the next apply replaces it.
+    /// Mark an object as tainted: the next apply replaces it.
     ///
     /// `wardian apply -replace=ADDRESS` replaces it at once, and shows the plan first.
     Taint(TaintArguments),

@@ -66,7 +66,7 @@ fn denials_text(denials: &[DeniedUse], program: &str) -> String {
         let _ = write!(
             text,
             "\nIf you trust the plugin with this access, add a rule to {POLICY_FILE_NAME}. A new file must \
-             also contain the line `otherwise = \"defer\"`, so that the grants of other policies stay in \
+             also contain the line `otherwise = \"defer\"` to keep the grants of other policies in \
              effect:\n\n"
         );
         for rule in rules {

@@ -1,7 +1,7 @@
 //! Crashes: panics, and errors that only a bug in Wardian can cause.
 //!
 //! The first crash of the process writes a report to a file. A crash in one operation does not end
-//! the process, so that an apply can save the state; the process then exits with
+//! the process. This lets an apply save the state; the process then exits with
 //! [`Status::Crashed`](crate::failure::Status). The file contains no values of the configuration,
 //! the state or options.
 

@@ -252,8 +252,8 @@ impl Done {
     }
 }
 
-/// Saves a state that cannot be stored in its usual location, so that it is not lost. If no other
-/// file can be written, either, prints the state.
+/// Saves a state that cannot be stored in its usual location to another file. If that fails, too,
+/// prints the state.
 fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &CommandContext) {
     let error = match StateFile::write_errored(Path::new(""), state) {
         Ok(path) => {

@@ -123,7 +123,7 @@ pub(crate) struct Shell {
     is_asking: AtomicBool,
     /// Whether a footer can be shown on standard output.
     has_footer: bool,
-    /// Locked while text is written, so that its lines are not interleaved with other output.
+    /// Locked while text is written, to prevent other output between its lines.
     footer: Mutex<Footer>,
 }
 

@@ -3,8 +3,8 @@
 //!
 //! Symbolic links are followed, except for links in a directory that plugins may write whose
 //! targets are outside of that directory. The authority checks the resolved path of each file and
-//! directory before it is opened, and then the opened file, so that only allowed files are read. A
-//! directory that contains itself through a link causes an error, and so does an entry that is
+//! directory before it is opened, and then the opened file. Therefore, only allowed files are read.
+//! A directory that contains itself through a link causes an error, and so does an entry that is
 //! neither a file nor a directory.
 
 use std::io::{self, Read as _};

@@ -75,8 +75,8 @@ impl GatedFiles {
     /// Returns the type of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// Returns an error if the path is not permitted, or if the system reports an error other than
-    /// a missing file.
+    /// Returns an error if the path is not permitted, or if the type of an existing file cannot be
+    /// read.
     pub fn kind(&self, path: &Path) -> io::Result<Option<FileType>> {
         let kind = self.resolve(path).and_then(|resolved| Ok(resolved.kind()?));
         match kind {

@@ -4,8 +4,7 @@
 //! errors are returned. Every module is read only once, even if it is called several times.
 //!
 //! A module whose source is not a local path is read from the directory in which it is installed.
-//! If it is not installed, loading continues with the other modules, so that all missing modules
-//! are reported.
+//! If it is not installed, loading continues with the other modules, to report all missing modules.
 
 mod directory;
 mod file_blocks;

@@ -111,8 +111,8 @@ pub struct RootVariables {
     pub given: BTreeMap<Str, Value>,
     /// The positions of the values that are set in variable files.
     pub positions: BTreeMap<Str, Span>,
-    /// Errors for values that do not match their variables. A run starts despite these errors, so
-    /// that objects that do not depend on the values are evaluated.
+    /// Errors for values that do not match their variables. A run starts despite these errors, and
+    /// evaluates the objects that do not depend on the values.
     pub refused: BTreeMap<Str, Diagnostics>,
 }
 
@@ -192,7 +192,7 @@ fn values(
     if problems.has_errors() { Err(problems) } else { Ok((variables, problems)) }
 }
 
-/// Returns the variables that still need a value, so that the caller can prompt the user.
+/// Returns the variables that still need a value, for which the caller can prompt the user.
 pub fn missing_variables<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable> {
     let given = input_values::collect(module, inputs, &mut Diagnostics::new());
     let is_missing = |variable: &&Variable| variable.is_required() && !given.contains_key(&variable.name);

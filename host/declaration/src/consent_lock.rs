@@ -13,10 +13,10 @@
 //! For each module package that was installed, a `module` block pins its content: the hash of its
 //! tree and, for a repository, the commit. The address contains no credentials.
 //!
-//! Compatibility: an unknown argument or block causes an error, so that no version of Wardian drops
-//! an entry that a newer version has written. The format of a file without `publisher` blocks is
-//! the same as in earlier versions. Each entry about a plugin contains a digest of the entry's
-//! content, so that manual changes are detected.
+//! Compatibility: an unknown argument or block causes an error. Therefore, no version of Wardian
+//! drops an entry that a newer version has written. The format of a file without `publisher` blocks
+//! is the same as in earlier versions. Each entry about a plugin contains a digest of the entry's
+//! content, to detect manual changes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -301,7 +301,7 @@ fn last_columns(code: &str, width: usize) -> &str {
     &code[start..]
 }
 
-/// Replaces tabs with two spaces, so that the underline is aligned with the marked text.
+/// Replaces tabs with two spaces, to align the underline with the marked text.
 fn printable_code(code: &str) -> PrintableText {
     PrintableText::from_line(code.replace('\t', "  "))
 }

@@ -32,7 +32,7 @@ impl Default for Concurrency {
 
 impl Concurrency {
     /// Waits until a request to the URL's origin may be sent. A request acquires its origin's
-    /// permit first, so that it does not hold a total permit while it waits for its origin.
+    /// permit first, and therefore holds no total permit while it waits for its origin.
     pub(crate) async fn acquire(&self, url: &Url) -> RequestPermits {
         // The semaphores are never closed, so acquiring does not fail.
         let origin = self.origin(url.origin()).acquire_owned().await.ok();

@@ -6,7 +6,7 @@
 //!
 //! If the digest of the complete file is known and the server sends a validator (a strong `ETag` or
 //! `Last-Modified`), the partial file remains after an interruption, and `NAME.part.validator`
-//! records the digest and the validator, so that a later process can request the missing bytes.
+//! records the digest and the validator. A later process can then request the missing bytes.
 //! Otherwise, the partial file is removed.
 
 use std::ffi::OsString;

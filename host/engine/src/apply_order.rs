@@ -10,10 +10,10 @@
 //!   created, when all its dependents refer to the new object;
 //! - an object is changed only after all of its dependents that the plan destroys have been destroyed.
 //!
-//! If any instance of a resource is replaced, each instance has a separate chain of nodes, so that
-//! an instance that cannot be destroyed does not prevent others from being recreated.
+//! If any instance of a resource is replaced, each instance has a separate chain of nodes.
+//! Therefore, an instance that cannot be destroyed does not prevent others from being recreated.
 //!
-//! "All dependents of R are destroyed" is a separate node (a barrier), so that n objects with m
+//! "All dependents of R are destroyed" is a separate node (a barrier). With it, n objects with m
 //! dependencies cost n + m edges, not n · m.
 
 use std::collections::{HashMap, HashSet};
@@ -142,9 +142,8 @@ fn destroy_phase(plan: &Plan, index: usize) -> DestroyPhase {
     if is_late { DestroyPhase::AfterChanges } else { DestroyPhase::BeforeChanges }
 }
 
-/// Splits each resource that has a replaced instance into one node per change, so that a change
-/// waits only for the destruction of its own instance. Returns the nodes by the index of their
-/// change.
+/// Splits each resource that has a replaced instance into one node per change. A change then waits
+/// only for the destruction of its own instance. Returns the nodes by the index of their change.
 fn separate_steps(graph: &mut NodeGraph, plan: &Plan) -> HashMap<usize, NodeId> {
     let replaced: HashSet<ResourceAddress> = plan
         .changes

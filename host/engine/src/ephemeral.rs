@@ -30,7 +30,7 @@ impl Ephemerals {
         self.0.entry(lease.subject().address.config()).or_default().push(lease);
     }
 
-    /// Removes and returns the instances of a resource, so that they can be closed.
+    /// Removes and returns the instances of a resource. The caller closes them.
     pub fn take(&mut self, address: &ResourceAddress) -> Vec<Lease> {
         self.0.remove(address).unwrap_or_default()
     }

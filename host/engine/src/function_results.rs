@@ -56,7 +56,7 @@ impl FunctionResults {
     }
 }
 
-/// Returns the digest of a call. Each field is preceded by its length, so that the encodings of
+/// Returns the digest of a call. Each field is preceded by its length. Therefore, the encodings of
 /// different calls are never equal.
 fn digest_of_call(provider: &ProviderAddress, function: &str, arguments: &[Value]) -> Option<CallDigest> {
     let mut digest = Sha256::new();

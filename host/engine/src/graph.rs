@@ -1,7 +1,7 @@
 //! Dependency graphs and the order in which their nodes become ready.
 //!
 //! An edge points from a node to the node that it waits for. Building, checking and walking cost
-//! O(nodes + edges). Ready nodes are returned in the order of their numbers, so that runs are
+//! O(nodes + edges). Ready nodes are returned in the order of their numbers, which makes runs
 //! reproducible.
 //!
 //! Only petgraph's iterative algorithms are used: `tarjan_scc`, `is_cyclic_directed` and

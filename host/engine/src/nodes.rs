@@ -34,8 +34,8 @@ pub enum Node {
     Check(ModulePath, Str),
     /// The barrier before the data sources of checks: it waits for all managed objects.
     CheckBarrier,
-    /// A resource that is the target of an `import` block but has no configuration, so that one is
-    /// generated.
+    /// A resource that is the target of an `import` block but has no configuration. Its
+    /// configuration is generated.
     Import(ResourceAddress),
     /// An object in the state that is not in the configuration or will be destroyed, by its index
     /// in the walk's list.

@@ -1,4 +1,4 @@
-//! Plan files contain all inputs of an apply, so that it can run later or on another machine.
+//! Plan files contain all inputs of an apply, which can therefore run later or on another machine.
 //!
 //! | entry | content |
 //! |---|---|

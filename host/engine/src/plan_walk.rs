@@ -116,8 +116,8 @@ pub async fn plan(
     walker.into_plan(&moves)
 }
 
-/// Whether a normal plan is made before a destroy plan, so that moved objects have their new
-/// addresses. False if refreshing is disabled.
+/// Whether a normal plan is made before a destroy plan, to give moved objects their new addresses.
+/// False if refreshing is disabled.
 fn is_preceded_by_plan(options: &PlanOptions) -> bool {
     options.mode == Mode::Destroy && options.refresh
 }

@@ -45,7 +45,7 @@ pub enum StartResult<T> {
 }
 
 impl<T> StartResult<T> {
-    /// Wraps an operation so that it can be started.
+    /// Wraps an operation, which the scheduler then runs.
     pub fn running(work: impl Future<Output = T> + Send + 'static) -> Self {
         Self::Running(Box::pin(work))
     }

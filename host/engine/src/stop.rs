@@ -66,7 +66,7 @@ impl Stopper {
         *self.stop.borrow()
     }
 
-    /// Whether the run has begun to walk its graph, so that objects may be changing.
+    /// Whether the run has begun to walk its graph. From then on, objects may be changing.
     pub fn walk_has_begun(&self) -> bool {
         self.shared.walk_has_begun.load(Ordering::SeqCst)
     }

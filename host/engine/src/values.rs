@@ -181,7 +181,7 @@ impl Values {
         self.modules.get(instance)
     }
 
-    /// Returns the values in a module instance, so that they can be changed.
+    /// Returns a mutable reference to the values in a module instance.
     pub fn module_mut(&mut self, instance: &ModuleInstance) -> &mut ModuleValues {
         self.modules.entry(instance.clone()).or_default()
     }

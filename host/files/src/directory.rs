@@ -48,7 +48,7 @@ impl Directory {
     /// Opens the root directory.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the root directory cannot be opened.
     pub fn root() -> io::Result<Self> {
         let handle = Dir::open_ambient_dir("/", ambient_authority())?;
         Ok(Self { handle: Arc::new(handle), path: Arc::from(Path::new("/")) })
@@ -57,7 +57,7 @@ impl Directory {
     /// Opens a directory by its absolute path. No name in the path may be a symbolic link.
     ///
     /// # Errors
-    /// Returns an error if a name is not a directory, or if the system reports an error.
+    /// Returns an error if a name is not a directory, or if a directory cannot be opened.
     pub fn open_absolute(path: &Path) -> Result<Self, FileAccessError> {
         let mut directory = Self::root()?;
         let names = names_of(path);
@@ -91,7 +91,7 @@ impl Directory {
     /// Returns another handle to the directory.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the handle cannot be duplicated.
     pub fn try_clone_file(&self) -> io::Result<File> {
         Ok(self.handle.try_clone()?.into_std_file())
     }
@@ -106,8 +106,7 @@ impl Directory {
     /// Opens a directory. It can be listed if the user has read permission.
     ///
     /// # Errors
-    /// Returns an error if the name is not a directory or belongs to a process, or if the system
-    /// reports an error.
+    /// Returns an error if the name is not a directory, belongs to a process, or cannot be opened.
     pub fn open_directory(&self, name: &OsStr) -> Result<Self, FileAccessError> {
         let file = self
             .open_with(name, OFlags::RDONLY | OFlags::DIRECTORY, 0)
@@ -119,8 +118,7 @@ impl Directory {
     /// Opens a regular file or a directory.
     ///
     /// # Errors
-    /// Returns an error if the name is any other file or belongs to a process, or if the system
-    /// reports an error.
+    /// Returns an error if the name is any other file, belongs to a process, or cannot be opened.
     pub fn open_file(&self, name: &OsStr, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
         let file = self.open_with(name, how.flags(), how.mode)?;
         OpenedFile::new(self, name, file)
@@ -137,7 +135,7 @@ impl Directory {
     ///
     /// # Errors
     /// Returns an error if the file is neither a regular file nor a directory, if it belongs to a
-    /// process, or if the system does not support this or reports an error.
+    /// process, or if the system does not support this or cannot open the file.
     pub fn open_closed(&self, name: &OsStr) -> Result<OpenedFile, FileAccessError> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         return OpenedFile::new(self, name, self.open_with(name, OFlags::PATH, 0)?);
@@ -148,7 +146,7 @@ impl Directory {
     /// Returns the metadata of a file. A symbolic link is not followed.
     ///
     /// # Errors
-    /// Returns an error if the file belongs to a process, or if the system reports an error.
+    /// Returns an error if the file belongs to a process, or if its metadata cannot be read.
     pub fn metadata(&self, name: &OsStr) -> Result<Stat, FileAccessError> {
         let metadata = statat(&*self.handle, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?;
         procfs::check_name(self.as_fd(), name, &metadata)?;
@@ -181,8 +179,8 @@ impl Directory {
     /// Returns a symbolic link's target.
     ///
     /// # Errors
-    /// Returns an error if the name belongs to a process or is not a symbolic link, or if the
-    /// system reports another error.
+    /// Returns an error if the name belongs to a process, is not a symbolic link, or cannot be
+    /// read.
     pub fn read_link(&self, name: &OsStr) -> Result<OsString, FileAccessError> {
         let metadata = self.metadata(name)?;
         if FileType::from_raw_mode(metadata.st_mode) != FileType::Symlink {
@@ -194,7 +192,7 @@ impl Directory {
     /// Creates a directory.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the directory cannot be created.
     pub fn create_directory(&self, name: &OsStr, mode: u32) -> io::Result<()> {
         let mut builder = DirBuilder::new();
         builder.mode(mode);
@@ -204,7 +202,7 @@ impl Directory {
     /// Creates a symbolic link. The target is not checked.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the symbolic link cannot be created.
     pub fn create_link(&self, target: &OsStr, name: &OsStr) -> io::Result<()> {
         self.handle.symlink_contents(target, single(name)?)
     }
@@ -212,7 +210,7 @@ impl Directory {
     /// Removes a file or a symbolic link.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the file or the symbolic link cannot be removed.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         self.handle.remove_file(single(name)?)
     }
@@ -220,7 +218,7 @@ impl Directory {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the directory cannot be removed, for instance because it is not empty.
     pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
         self.handle.remove_dir(single(name)?)
     }
@@ -228,7 +226,7 @@ impl Directory {
     /// Renames a file, symbolic link or directory, and replaces an existing file.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the file, symbolic link or directory cannot be renamed.
     pub fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         self.handle.rename(single(name)?, &to.handle, single(new)?)
     }
@@ -236,7 +234,7 @@ impl Directory {
     /// Creates a hard link to a file. A symbolic link is not followed.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the hard link cannot be created.
     pub fn create_hard_link(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         self.handle.hard_link(single(name)?, &to.handle, single(new)?)
     }
@@ -244,7 +242,7 @@ impl Directory {
     /// Sets the times of the last access and modification. A symbolic link is not followed.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the times cannot be changed.
     pub fn set_times(&self, name: &OsStr, times: &Timestamps) -> io::Result<()> {
         Ok(utimensat(&*self.handle, single(name)?, times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
@@ -252,7 +250,7 @@ impl Directory {
     /// Starts listing the names in the directory.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the directory cannot be opened for reading or belongs to a process.
     pub fn list(&self) -> Result<Listing, FileAccessError> {
         let file = self.open_with(OsStr::new("."), OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
         procfs::check_opened(file.as_fd())?;

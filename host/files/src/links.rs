@@ -53,7 +53,7 @@ impl UnreadableDirectory {
 ///
 /// # Errors
 /// Returns an error if the function returns an error, if there are more than `MAX_VISITED_ENTRIES`
-/// names or more than 64 levels, or if the system reports an error.
+/// names or more than 64 levels, or if the name or a directory below it cannot be read.
 pub fn visit_tree(
     parent: &Directory,
     name: &OsStr,

@@ -1,4 +1,4 @@
-//! Lists a directory in batches, so that memory use does not depend on the directory's size.
+//! Lists a directory in batches. Therefore, memory use does not depend on the directory's size.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -39,7 +39,7 @@ impl Listing {
     /// Returns the next few kilobytes of names. Returns an empty list at the end.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the directory cannot be read.
     pub fn read_piece(&mut self) -> io::Result<Vec<DirectoryEntry>> {
         use std::mem::MaybeUninit;
 
@@ -81,7 +81,7 @@ impl Listing {
     /// Returns the next few names. Returns an empty list at the end.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the directory cannot be read.
     pub fn read_piece(&mut self) -> io::Result<Vec<DirectoryEntry>> {
         const PIECE: usize = 128;
         let directory = self.entries.as_mut().map_err(|error| *error)?;

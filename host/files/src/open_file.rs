@@ -80,7 +80,7 @@ impl OpenedFile {
     /// Sets the mode of the file or directory.
     ///
     /// # Errors
-    /// Returns an error if the system reports an error.
+    /// Returns an error if the mode cannot be changed.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         procfs::set_mode(&self.file, mode)
     }

@@ -1,10 +1,10 @@
 //! Resolves a path to an open directory and a name in it.
 //!
 //! Paths are resolved one component at a time: each directory is opened in the previous directory
-//! and never through a symbolic link. Symbolic links are read and resolved in the same way, so that
-//! the target is known before the operation and can be checked. The operation is then performed on
-//! the name in the open directory and does not follow a symbolic link: a link that is inserted
-//! between resolution and operation causes an error instead of an escape.
+//! and never through a symbolic link. Symbolic links are read and resolved in the same way. The
+//! target is therefore known before the operation and can be checked. The operation is then
+//! performed on the name in the open directory and does not follow a symbolic link: a link that is
+//! inserted between resolution and operation causes an error instead of an escape.
 //!
 //! [`LinkRule`] determines the allowed targets of symbolic links.
 
@@ -83,8 +83,8 @@ impl ResolvedPath {
     /// Opens the file or directory.
     ///
     /// # Errors
-    /// Returns an error if the path does not refer to a regular file or directory, or if the system
-    /// reports an error.
+    /// Returns an error if the path does not refer to a regular file or directory, or if it cannot
+    /// be opened.
     pub fn open_file(&self, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
         let how = FileOpening { directory: how.directory || self.is_directory, ..how };
         self.parent.open_file(self.name(), how)
@@ -93,7 +93,7 @@ impl ResolvedPath {
     /// Opens the directory.
     ///
     /// # Errors
-    /// Returns an error if the path does not refer to a directory, or if the system reports an error.
+    /// Returns an error if the path does not refer to a directory, or if it cannot be opened.
     pub fn open_directory(&self) -> Result<Directory, FileAccessError> {
         self.parent.open_directory(self.name())
     }
@@ -101,7 +101,7 @@ impl ResolvedPath {
     /// Returns the type; `None` if the file does not exist.
     ///
     /// # Errors
-    /// Returns an error if the file belongs to a process, or if the system reports an error.
+    /// Returns an error if the file belongs to a process, or if its metadata cannot be read.
     pub fn kind(&self) -> Result<Option<FileType>, FileAccessError> {
         self.parent.kind(self.name())
     }

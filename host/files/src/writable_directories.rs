@@ -104,7 +104,7 @@ impl WritableDirectories {
     ///
     /// # Errors
     /// Returns an error if the path passes through a symbolic link in one of the directories or
-    /// through a file that is not a directory, or if the system reports an error.
+    /// through a file that is not a directory, or if a directory on it cannot be opened.
     pub fn resolve(&self, path: &Path) -> Result<GrantedPath, GrantedPathError> {
         let (found, missing) = self.innermost(path, false)?;
         let existing = found.open_directory().map_err(GrantedPathError::Access)?;
@@ -116,7 +116,7 @@ impl WritableDirectories {
     ///
     /// # Errors
     /// Returns an error if the path passes through a symbolic link in one of the directories, or if
-    /// the system reports an error.
+    /// a directory on it cannot be opened.
     pub fn real_path(&self, path: &Path) -> Result<PathBuf, GrantedPathError> {
         let (found, missing) = self.innermost(path, true)?;
         let mut path = found.path();

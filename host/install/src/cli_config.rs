@@ -73,7 +73,7 @@ impl HostToken {
         Self(token.into())
     }
 
-    /// Returns the token, so that it can be sent.
+    /// Returns the token as text, to be sent in a request.
     pub fn reveal(&self) -> &str {
         &self.0
     }

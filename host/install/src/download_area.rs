@@ -1,8 +1,8 @@
 //! The download directory of one `init`: `.downloads` next to the installed packages.
 //!
-//! A file that is being downloaded is named after its digest, so that a later `init` can resume it
-//! after an interruption. Every `init` that uses the directory holds a shared lock on it, and the
-//! last `init` removes the directory.
+//! A file that is being downloaded is named after its digest, which lets a later `init` resume the
+//! download after an interruption. Every `init` that uses the directory holds a shared lock on it,
+//! and the last `init` removes the directory.
 
 use std::fs::{self, File};
 use std::io;

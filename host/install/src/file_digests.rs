@@ -275,7 +275,7 @@ mod tests {
             FileIdentity::from_metadata(&fs::metadata(&self.file).unwrap()).unwrap()
         }
 
-        /// Caches a wrong digest, so that a test can detect whether the cache is used.
+        /// Caches a wrong digest, which lets a test detect whether the cache is used.
         fn insert_wrong_digest(&self) -> Sha256Digest {
             let wrong = Sha256Digest::hash(b"something else");
             self.digests().cache.unwrap().insert([(self.identity(), wrong)]);

@@ -1,7 +1,7 @@
 //! File positions for error messages.
 //!
-//! This module performs no I/O. A [`FilePosition`] owns its source line, so that an error can show
-//! the line even if the file's text is no longer in memory.
+//! This module performs no I/O. A [`FilePosition`] owns its source line. An error can therefore
+//! show the line even if the file's text is no longer in memory.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

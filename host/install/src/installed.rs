@@ -156,7 +156,7 @@ fn has_same_content(selected: &SelectedPlugin, location: &PackageLocation, cache
 }
 
 /// Replaces a directory with a new one, or with a symbolic link. The directory is created under a
-/// temporary name and then renamed, so that it is never incomplete.
+/// temporary name and then renamed. It is therefore never incomplete.
 fn place(target: &Path, create: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
@@ -521,7 +521,7 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Places a component from an archive, without the other files of its package. A list of their
-/// digests replaces them, so that the directory has the same hash as the package.
+/// digests replaces them, which gives the directory the same hash as the package.
 fn place_component(path: &Path, component: &ComponentArtifact, target: &Path) -> io::Result<()> {
     let (name, omitted) = omitted_files(path, &component.address).map_err(io::Error::other)?;
     fs::create_dir(target)?;

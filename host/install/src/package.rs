@@ -45,8 +45,8 @@ pub(crate) fn is_component_platform(platform: &str) -> bool {
 }
 
 /// The name of the zip file in the directory of an installed component whose package was downloaded.
-/// The directory contains only this file, so that a lock file that records only the `zh:` hash of
-/// the package can be checked in every run.
+/// The directory contains only this file. Therefore, a lock file that records only the `zh:` hash
+/// of the package can be checked in every run.
 pub(crate) const PACKAGE_FILE_NAME: &str = ".wardian-package.zip";
 
 /// Maximum size of a component, because it is held in memory.

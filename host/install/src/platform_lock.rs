@@ -1,7 +1,7 @@
 //! Selects packages for other platforms, for `providers lock` and `providers mirror`.
 //!
 //! Nothing is installed, and packages that are already installed or cached are not used: each
-//! package is read from its source, so that the recorded hashes are the hashes of the published
+//! package is read from its source. The recorded hashes are therefore the hashes of the published
 //! package.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -477,8 +477,8 @@ impl Selector<'_> {
         Ok(hashes)
     }
 
-    /// Adds the published hashes of an embedded plugin's version to a lock entry without such hashes,
-    /// so that Terraform can install its native package.
+    /// Adds the published hashes of an embedded plugin's version to a lock entry without such
+    /// hashes. Terraform can then install its native package.
     fn add_published_hashes(
         &self,
         address: &ProviderAddress,

@@ -143,8 +143,7 @@ impl AddressPattern {
     /// # Errors
     /// Returns an error if a component is neither `*` nor valid at its position.
     pub fn parse(text: &str) -> Result<Self, ProviderAddressError> {
-        // Each `*` is replaced by a valid placeholder, so that the address parser can validate
-        // the rest.
+        // Each `*` is replaced by a valid placeholder. The address parser then validates the rest.
         let parts: Vec<&str> = text.split('/').collect();
         let stand_ins: Vec<&str> = parts.iter().map(|part| if *part == "*" { "x" } else { part }).collect();
         let address = ProviderAddress::parse(&stand_ins.join("/"))?;

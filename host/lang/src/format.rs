@@ -1,8 +1,8 @@
 //! The canonical format of configuration files. It is byte for byte the same as the format of
 //! `terraform fmt`.
 //!
-//! The formatter works on tokens, so that comments and all other text without a meaning for
-//! evaluation are preserved:
+//! The formatter works on tokens. This preserves comments and all other text without a meaning for
+//! evaluation:
 //!
 //! 1. `rewrite` converts the tokens of a file to pieces of output text, and changes text that has a
 //!    different canonical form: block labels are quoted, `"${x}"` as a whole argument becomes `x`,
@@ -21,7 +21,7 @@
 //!
 //! There is one exception: this formatter never damages a file. `terraform fmt` can drop some of
 //! the code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), join a number with
-//! the following text (`a.0 .1`), or unwrap an expression so that it ends too early (`"${a # b`
+//! the following text (`a.0 .1`), or unwrap an expression that then ends too early (`"${a # b`
 //! before more lines). In these cases, this formatter preserves the text or puts it in parentheses.
 
 mod labels;

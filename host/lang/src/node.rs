@@ -19,8 +19,8 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// The nesting height, including this node. The parser limits the height so that recursion does
-    /// not overflow the stack.
+    /// The nesting height, including this node. The parser limits the height to prevent recursion
+    /// from overflowing the stack.
     pub(crate) height: u32,
 }
 

@@ -6,7 +6,7 @@
 //! Directories and permissions are not covered.
 //!
 //! The metadata of repositories (`.git` and `.hg`, at any depth) is not part of the content. It is
-//! removed before a package is stored, so that the hash covers every file of an installed module.
+//! removed before a package is stored. The hash therefore covers every file of an installed module.
 //! Terraform installs this metadata, so it is ignored when a directory that Terraform has installed
 //! is verified.
 

@@ -1,7 +1,7 @@
 //! The audit log: one JSON line per access.
 //!
-//! Each line is written immediately with a single system call, so that lines are complete after a
-//! crash, and several runs can write to the same file.
+//! Each line is written immediately with a single system call. Therefore, lines are complete after
+//! a crash, and several runs can write to the same file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};

@@ -1,7 +1,7 @@
 //! Audit records.
 //!
-//! A record is a JSON object on one line; absent fields are omitted. Readers ignore unknown
-//! fields, so that later versions can add fields.
+//! A record is a JSON object on one line; absent fields are omitted. Readers ignore unknown fields,
+//! which lets later versions add fields.
 
 use std::path::Path;
 

@@ -23,8 +23,8 @@
 //!   header of these credentials is rejected;
 //! - the size and duration of responses are limited, and so is the number of concurrent requests,
 //!   by a [`RequestLimiter`] that other connections can share;
-//! - a connection is reused only for the same destination and by the same client, so that
-//!   clients do not influence each other.
+//! - a connection is reused only for the same destination and by the same client, which prevents
+//!   clients from influencing each other.
 //!
 //! If the user's environment configures a proxy, the proxy resolves names, and the second check
 //! applies only to requests whose host is an address; see [`proxy`].

@@ -55,7 +55,8 @@ impl TlsError {
         matches!(cause, Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented))
     }
 
-    /// Whether the connection was lost during the handshake, so that another attempt may succeed.
+    /// Whether the connection was lost during the handshake. In this case, another attempt may
+    /// succeed.
     pub fn is_connection_error(&self) -> bool {
         let Self::Handshake(error) = self else { return false };
         !error.get_ref().is_some_and(|cause| cause.is::<rustls::Error>())

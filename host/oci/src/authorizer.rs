@@ -7,8 +7,8 @@
 //!
 //! Responses are cached for each registry, repository and set of actions, so a token for one
 //! repository is never sent to another repository. After a registry's first challenge, tokens for
-//! its other repositories are requested in advance, so that the registry does not have to reject a
-//! request first.
+//! its other repositories are requested in advance, without waiting for the registry to reject a
+//! request.
 //!
 //! Invariants: a response is sent only to the registry that issued the challenge; a password or an
 //! identity token is sent only to that registry and to the token server in its challenge, over

@@ -347,7 +347,7 @@ pub(crate) fn invalid_response(action: &str, url: &Url, reason: String) -> OciEr
 }
 
 /// Returns the media types for the `Accept` header. Registries return a manifest only if its type
-/// is among them. Unsupported types are included so that the error message can contain the type.
+/// is among them. Unsupported types are included to let the error message contain the type.
 fn accepted_manifests() -> HeaderValue {
     let types = [IMAGE_INDEX, IMAGE_MANIFEST, DOCKER_MANIFEST_LIST, DOCKER_MANIFEST].join(", ");
     HeaderValue::from_str(&types).unwrap_or(HeaderValue::from_static("*/*"))

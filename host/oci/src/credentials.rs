@@ -178,7 +178,7 @@ impl CredentialsBlock {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialsFile {
     path: PathBuf,
-    /// Whether the user configured this file, so that it must be readable.
+    /// Whether the user configured this file. In this case, it must be readable.
     is_required: bool,
 }
 

@@ -1,8 +1,9 @@
 //! Image manifests and indexes: parsing and writing.
 //!
 //! Unknown fields are ignored, as the specification requires. A document that could be read both as
-//! an image manifest and as an index is rejected, so that all readers agree on its meaning. The bytes
-//! that are written depend only on the values: fields have a fixed order, and annotations are sorted.
+//! an image manifest and as an index is rejected, because readers could disagree on its meaning.
+//! The bytes that are written depend only on the values: fields have a fixed order, and annotations
+//! are sorted.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Pushes blobs and manifests.
 //!
 //! A blob that the repository already contains is not uploaded again. A small blob is uploaded with
-//! one request, and a larger blob in chunks, so that only one chunk is in memory. An interrupted
-//! upload is repeated from its beginning.
+//! one request, and a larger blob in chunks, of which only one at a time is in memory. An
+//! interrupted upload is repeated from its beginning.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

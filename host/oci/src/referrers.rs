@@ -113,7 +113,7 @@ impl OciClient {
     ///
     /// # Errors
     /// Returns an error if the referrers cannot be listed, or the registry does not respond. A
-    /// missing or damaged referrer is only counted, so that the other referrers are still returned.
+    /// missing or damaged referrer is only counted; the other referrers are still returned.
     pub async fn sigstore_bundles(
         &self,
         repository: &Repository,

@@ -53,8 +53,8 @@ enum TemplateSegment {
 
 impl RepositoryTemplate {
     /// Parses a template. `fixed` contains the address components for which the block's `include`
-    /// argument selects exactly one value; the template must contain all other components, so that
-    /// two providers never have the same repository.
+    /// argument selects exactly one value; the template must contain all other components, which
+    /// ensures that two providers never have the same repository.
     ///
     /// # Errors
     /// Returns an error if the template has a different form, lacks a component, or cannot result

@@ -45,8 +45,8 @@ impl CallContext {
         &self.sensitive_values
     }
 
-    /// Returns a value without marks, so that it can be passed to a plugin. Registers the values in
-    /// it that were marked as sensitive or ephemeral.
+    /// Returns a value without marks, which can be passed to a plugin. Registers the values in it
+    /// that were marked as sensitive or ephemeral.
     pub fn unmark_and_register(&self, value: &Value) -> Value {
         if value.inside_marks().is_empty() {
             return value.clone();

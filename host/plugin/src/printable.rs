@@ -11,7 +11,7 @@ pub fn printable(text: &str) -> String {
     escape(text, Extent::Lines).into_owned()
 }
 
-/// Returns [`printable`] text with line breaks escaped as `\n`, so that it consists of exactly one
+/// Returns [`printable`] text with line breaks escaped as `\n`. The result consists of exactly one
 /// line.
 pub fn printable_line(text: &str) -> String {
     escape(text, Extent::Line).into_owned()

@@ -86,7 +86,7 @@ impl<const N: usize> From<[(Str, Arc<Schema>); N]> for SchemaTable {
     }
 }
 
-/// Formats only the names, so that debug output does not cause decoding.
+/// Formats only the names, to avoid decoding for debug output.
 impl fmt::Debug for SchemaTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.schemas.keys()).finish()

@@ -214,8 +214,8 @@ fn is_unambiguous(text: &str) -> bool {
     escape(text, Extent::Line) == text
 }
 
-/// Returns a host in canonical form, so that the policy contains the host in the form that the user
-/// has seen, even if the name contains confusable characters. An invalid host is returned
+/// Returns a host in canonical form. The policy therefore contains the host in the form that the
+/// user has seen, even if the name contains confusable characters. An invalid host is returned
 /// unchanged, and rejected together with the rule.
 fn canonical_host(host: &str) -> String {
     HostPattern::parse(host).map_or_else(|_| host.to_owned(), |pattern| pattern.to_string())

@@ -1,4 +1,4 @@
-//! Credentials that the host adds to requests, so that plugins do not see them.
+//! Credentials that the host adds to requests. Plugins do not see them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -68,7 +68,7 @@ pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
         take(Level::User, path, path.display().to_string(), false);
     }
     take(Level::RootModule, &policy_paths.root_module_file(), POLICY_FILE_NAME.to_owned(), false);
-    // A missing policy file is protected as well, so that a plugin cannot create it.
+    // A missing policy file is protected as well, to prevent plugins from creating it.
     let PolicyPaths { system, from_environment, user, .. } = policy_paths;
     let paths = [system, from_environment, user].into_iter().flatten().cloned();
     let policy = Policy::new(&policy_paths.root_module, files, paths);

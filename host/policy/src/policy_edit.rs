@@ -1,9 +1,8 @@
 //! Adds rules to a policy file without changing its other lines.
 //!
-//! The file is edited in place ([`in_place`]), so that comments and layout are preserved. The
-//! result is used only if it contains exactly the old and the new rules. Otherwise the new rules
-//! are inserted as text, before the closing brace of the plugin's block or as a block at the end of
-//! the file.
+//! The file is edited in place ([`in_place`]), which preserves comments and layout. The result is
+//! used only if it contains exactly the old and the new rules. Otherwise the new rules are inserted
+//! as text, before the closing brace of the plugin's block or as a block at the end of the file.
 
 mod in_place;
 
@@ -21,8 +20,8 @@ use crate::plugin_pattern::PluginPattern;
 use crate::policy::{POLICY_FILE_NAME, PluginRules, PolicyFile};
 use crate::rule::Effect;
 
-/// The beginning of a policy file that is created for a grant. The file defers, so that it does not
-/// narrow the grants of other files.
+/// The beginning of a policy file that is created for a grant. The file defers, and therefore does
+/// not narrow the grants of other files.
 const NEW_FILE: &str = "# The access of this configuration's plugins. `wardian policy explain` shows the \
                         effective policy.\n\n\
                         otherwise = \"defer\" # other policies determine all other access\n";

@@ -4,8 +4,8 @@
 //! specifies ([`ProtectedFiles::protect`]), or its content ([`content`]) determines its classes. A
 //! rule that allows an access must name every class of the file.
 //!
-//! Names are compared in a folded form, so that a name that a file system could treat as equal to a
-//! protected name is also protected.
+//! Names are compared in a folded form. Therefore, a name that a file system could treat as equal
+//! to a protected name is also protected.
 
 pub(crate) mod content;
 mod fold;

@@ -5,7 +5,7 @@
 //! | sizes | `B`; `KiB`, `MiB`, `GiB` (powers of 1024); `kB`, `MB`, `GB` (powers of 1000) |
 //! | durations | `ms`, `s`, `m`, `h` |
 //!
-//! Numbers are integers, and the unit is required, so that readers do not have to look up the
+//! Numbers are integers, and the unit is required: without it, readers would have to look up the
 //! meaning of `memory = 256`.
 
 use std::time::Duration;

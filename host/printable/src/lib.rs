@@ -7,8 +7,8 @@
 //! this type.
 //!
 //! [`printable!`] is like `format!`, but returns printable text. Its arguments, including their
-//! line breaks, are escaped unless they are printable text, so that an argument cannot forge a
-//! line:
+//! line breaks, are escaped unless they are printable text. This prevents an argument from forging
+//! a line:
 //!
 //! ```
 //! use wardian_printable::printable;

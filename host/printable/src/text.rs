@@ -8,8 +8,8 @@ use crate::escape::{Extent, escape, push_escaped};
 /// Human-readable text: literals in the source code, and other text whose deceptive characters are
 /// escaped.
 ///
-/// [`PrintableText`] does not implement `Display`, so that `format!` cannot convert it to a string
-/// of unknown origin.
+/// [`PrintableText`] does not implement `Display`, which prevents `format!` from converting it to a
+/// string of unknown origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrintableText(Cow<'static, str>);
 

@@ -6,8 +6,8 @@
 //! directory cannot have exceptions, and it identifies a connection only by its port. It does not
 //! restrict UDP, Unix sockets, or files that are already open.
 //!
-//! The rules are passed to the kernel before the fork ([`Confinement::prepare`]), so that only two
-//! system calls are needed between fork and exec.
+//! The rules are passed to the kernel before the fork ([`Confinement::prepare`]). Only two system
+//! calls are then needed between fork and exec.
 
 use std::io;
 use std::ops::RangeInclusive;

@@ -25,8 +25,8 @@ impl LineBuffer {
         (!self.bytes.is_empty()).then(|| std::mem::take(&mut self.bytes))
     }
 
-    /// Returns the buffer and its free capacity up to the maximum size of a chunk, so that bytes
-    /// can be appended.
+    /// Returns the buffer, to which bytes can be appended, and its free capacity up to the maximum
+    /// size of a chunk.
     pub(crate) fn free_space(&mut self) -> (&mut Vec<u8>, usize) {
         let free = MAX_PIECE_SIZE.saturating_sub(self.bytes.len());
         self.bytes.reserve_exact(free);

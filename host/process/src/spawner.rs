@@ -306,9 +306,9 @@ fn reset_signals() {
     }
 }
 
-/// Creates a separate session for the process, so that it receives no interrupts from the terminal
-/// and can be killed as a group, and instructs the kernel to kill it when the host ends. The process
-/// starts in the given directory.
+/// Creates a separate session for the process, which therefore receives no interrupts from the
+/// terminal and can be killed as a group. Instructs the kernel to kill the process when the host
+/// ends. The process starts in the given directory.
 fn die_with_host(command: &mut Command, directory: Option<Arc<OwnedFd>>) {
     command.kill_on_drop(true);
     #[cfg(target_os = "linux")]

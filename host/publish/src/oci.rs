@@ -1,7 +1,7 @@
 //! Pushes a release to an OCI registry.
 //!
 //! Blobs are pushed first, then the manifests of packages, then the tag `wasm-VERSION`, and the
-//! version's tag last, so that a version is complete if it exists.
+//! version's tag last. Therefore, a version is complete if it exists.
 
 use std::collections::BTreeMap;
 

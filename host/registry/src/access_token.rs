@@ -41,7 +41,7 @@ impl AccessToken {
         Ok(Self(text.into()))
     }
 
-    /// Returns the token, so that it can be sent or stored.
+    /// Returns the token as text, to be sent or stored.
     pub fn reveal(&self) -> &str {
         &self.0
     }

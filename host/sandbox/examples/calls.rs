@@ -60,7 +60,7 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Makes a call on a new instance. Also returns the instance, so that the caller can drop it.
+/// Makes a call on a new instance. Also returns the instance, to let the caller drop it.
 async fn fresh_call(
     plugin: &LoadedPlugin,
     request: &ValidateConfigRequest,

@@ -9,7 +9,7 @@
 //! Therefore, nothing is measured until a call has waited for the first time or has run for an
 //! epoch; most calls end earlier.
 //!
-//! Guest code also yields to the executor at each tick, so that a long computation cannot delay
+//! Guest code also yields to the executor at each tick. Therefore, a long computation cannot delay
 //! timeouts or cancellation.
 
 use std::cell::Cell;

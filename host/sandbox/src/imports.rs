@@ -1,8 +1,8 @@
 //! Checks a component's imports and exports against its world, before anything is linked.
 //!
 //! All imports that are not allowed are reported together. Names are compared as in the linker: by
-//! package, interface and semver track (`0.2.x` is one track, `1.x` another), so that a plugin that
-//! was built for an older minor version can be linked with this host's newer version.
+//! package, interface and semver track (`0.2.x` is one track, `1.x` another). Therefore, a plugin
+//! that was built for an older minor version can be linked with this host's newer version.
 
 use wasmtime::Engine;
 use wasmtime::component::Component;

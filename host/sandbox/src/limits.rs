@@ -165,8 +165,8 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Counts the memories and tables of a store together, so that the limit for many small memories is
-/// the same as for a large memory.
+/// Counts the memories and tables of a store together. Therefore, the limit for many small memories
+/// is the same as for a large memory.
 #[derive(Debug)]
 pub(crate) struct MemoryLimiter {
     memory: usize,

@@ -2,10 +2,9 @@
 //!
 //! All output is logged as tracing events with the target `wardian::plugin`, each with the call
 //! that produced it. The end of standard error is also retained, because a guest that aborts
-//! reports the reason there. Text is limited per call and shown without control characters, so that
-//! a guest can neither fill the disk with log lines nor control a terminal; a line remains one
-//! line, so that it cannot imitate lines from another source; and the call's sensitive values are
-//! redacted.
+//! reports the reason there. Text is limited per call and shown without control characters: a guest
+//! can neither fill the disk with log lines nor control a terminal. A line remains one line, and
+//! therefore cannot imitate lines from another source. The call's sensitive values are redacted.
 
 use std::fmt::Write as _;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! Decodes schemas from a component's response.
 //!
 //! WIT has no recursive types, so blocks and nested objects are stored in flat lists and refer to
-//! each other by index. An index must refer forward, so that cycles are impossible. Since an entry
+//! each other by index. An index must refer forward, which makes cycles impossible. Since an entry
 //! may be referenced more than once, a short list can still expand to an exponential size.
 //! Therefore, elements and text are counted during expansion, and all schemas of a provider share
 //! one [`Budget`].
@@ -280,7 +280,7 @@ fn blocks(
                     budget.spend(&here, *inner_extent)?;
                 }
             }
-            // The last reference moves the block, so that a tree is never copied.
+            // The last reference moves the block; a tree is therefore never copied.
             let found = if uses[at] == 0 { decoded[at].take() } else { decoded[at].clone() };
             let Some((content, _)) = found else {
                 return Err(format!("{here}, nested block {name:?}: block {at} is not decoded"));

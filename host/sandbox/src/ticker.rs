@@ -1,8 +1,8 @@
 //! The thread that advances the engine's epoch during calls.
 //!
-//! The thread starts with the first call. It sleeps if no call has run for a while, so that it does
-//! not wake an idle process a hundred times a second. The thread holds only a weak reference to the
-//! engine, so the thread ends when the engine is dropped.
+//! The thread starts with the first call. It sleeps if no call has run for a while, to avoid waking
+//! an idle process a hundred times a second. The thread holds only a weak reference to the engine,
+//! so the thread ends when the engine is dropped.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

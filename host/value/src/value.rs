@@ -34,7 +34,7 @@ enum Content {
     Mapping(Arc<BTreeMap<Str, Value>>),
 }
 
-/// Properties of the value and of all nested values. They are stored so that queries are O(1).
+/// Properties of the value and of all nested values. They are stored to make queries O(1).
 #[derive(Clone, Copy, Default)]
 struct Inside {
     unknown: bool,
@@ -161,7 +161,7 @@ impl Value {
                 }
                 match ty {
                     _ if length == 0 => Some(Self::empty_collection(ty)),
-                    // The number is limited so that a malicious length cannot exhaust memory.
+                    // The limit prevents a malicious length from exhausting memory.
                     Type::List(_) if length <= 1024 => Some(Self::list(
                         (**element).clone(),
                         std::iter::repeat_n(Self::unknown((**element).clone()), length),

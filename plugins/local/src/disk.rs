@@ -1,8 +1,8 @@
 //! Reads and writes complete files, and distinguishes absent files from files that are not granted.
 //!
 //! Every operation first checks that a granted directory contains the path
-//! ([`wardian_sdk::file_access`]), so that a missing grant is reported as an error. Otherwise the
-//! file would appear to be absent, and the resource would be removed from the state.
+//! ([`wardian_sdk::file_access`]), to report a missing grant as an error. Otherwise the file would
+//! appear to be absent, and the resource would be removed from the state.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};

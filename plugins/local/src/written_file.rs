@@ -113,8 +113,8 @@ impl<S: FileState> Resource for FileResource<S> {
         Ok(is_unchanged.then_some(state))
     }
 
-    /// Deletes the file. If the deletion fails, only a warning is reported, so that the resource is
-    /// removed from the state.
+    /// Deletes the file. If the deletion fails, only a warning is reported, and the resource is
+    /// still removed from the state.
     fn delete(&self, state: S, context: &mut Context<'_>) -> Result<()> {
         if let Err(error) = disk::remove(state.file().path()) {
             context.warn("File not deleted", error.to_string());

@@ -1,4 +1,4 @@
-//! Displays a command with each word quoted, so that the end of each word is visible.
+//! Displays a command with each word quoted, which makes the end of each word visible.
 
 use std::fmt;
 

@@ -61,8 +61,8 @@ impl Provisioner for RemoteExec {
     fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
         let mut machine = context.machine().map_err(machine_failure)?;
         let platform = machine.platform().map_err(machine_failure)?;
-        // All scripts are read before the first one runs, so that an unreadable file is reported
-        // before anything changes.
+        // All scripts are read before the first one runs, to report an unreadable file before
+        // anything changes.
         let scripts = collect(config, &|path| std::fs::read(path)).map_err(|problem| failure(&problem))?;
         machine.connect(ConnectionOutput::Shown).map_err(machine_failure)?;
         match scripts {

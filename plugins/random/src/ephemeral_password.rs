@@ -19,8 +19,8 @@ impl EphemeralResource for EphemeralPassword {
     fn schema(&self) -> Schema {
         Schema::new()
             .description(
-                "A random password that exists only during one run: for write-only arguments, so that no \
-                 plan or state contains it.",
+                "A random password that exists only during one run and is stored in no plan or state. Use it \
+                 for write-only arguments.",
             )
             .attributes(string_arguments::ephemeral())
             .attributes(password::results())

@@ -1,6 +1,7 @@
 //! Computes and verifies the bcrypt hash of a password.
 
-/// The bcrypt cost in the official provider, so that the hashes of both providers have the same strength.
+/// The bcrypt cost in the official provider. The hashes of both providers therefore have the same
+/// strength.
 const COST: u32 = 10;
 
 /// The number of password bytes that bcrypt uses. It ignores all additional bytes.

@@ -1,7 +1,7 @@
 //! Generates pet names: an animal, an adjective and adverbs.
 //!
-//! The word lists were written for this project and are about as long as the official provider's
-//! lists, so that name collisions are equally rare.
+//! The word lists were written for this project. They are about as long as the official provider's
+//! lists, and the probability of two equal names is therefore about the same.
 
 use crate::entropy::{self, EntropyError};
 

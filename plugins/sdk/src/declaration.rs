@@ -127,8 +127,8 @@ macro_rules! declare_capabilities {
             const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
 
             // The linker puts the declaration into a section that the host reads without running
-            // the component. The declaration is also built for other targets, so that errors are
-            // reported there.
+            // the component. The declaration is also built for other targets, to report errors
+            // there.
             #[cfg_attr(target_family = "wasm", used)]
             #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
             #[cfg_attr(

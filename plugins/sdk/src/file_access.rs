@@ -1,8 +1,8 @@
 //! Checks access to files, and sets the base of relative paths.
 //!
-//! A provider whose configuration contains paths should check the grant before it opens a file, so
-//! that a missing grant is reported as an error. Otherwise the file would appear to be absent, and
-//! the provider would remove the resource from the state.
+//! A provider whose configuration contains paths should check the grant before it opens a file, to
+//! report a missing grant as an error. Otherwise the file would appear to be absent, and the
+//! provider would remove the resource from the state.
 //!
 //! The C library that std depends on compares preopened directories and paths without their leading
 //! slashes, so `/etc/hosts` would refer to the file `etc/hosts` in the working directory. After the
@@ -28,8 +28,8 @@ pub fn is_granted(_path: &Path) -> bool {
     true
 }
 
-/// Changes to the working directory that the host returns, so that relative paths are resolved
-/// against it.
+/// Changes to the working directory that the host returns. Relative paths are then resolved against
+/// it.
 #[cfg(target_os = "wasi")]
 pub(crate) fn enter_working_directory() {
     if let Some(directory) = wasip2::cli::environment::initial_cwd() {

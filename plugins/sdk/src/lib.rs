@@ -3,7 +3,7 @@
 //! A provider is a function that returns a [`Provider`]; the macro [`export_provider!`] exports it
 //! from a component. The crate's only `unsafe` code is generated bindings and the symbols that a
 //! component exports. The crate performs I/O only in [`file_mode`], [`http`] and [`file_access`],
-//! and also compiles for the host, so that a provider's unit tests run natively ([`testing`]) on
+//! and also compiles for the host. A provider's unit tests therefore run natively ([`testing`]), on
 //! the same request path as in the sandbox. The module [`provisioner`] is for provisioners.
 //!
 //! ```

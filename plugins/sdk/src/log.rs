@@ -16,8 +16,8 @@ pub enum Level {
     Error,
 }
 
-/// Returns whether the host records lines of this level, so that expensive formatting can be
-/// skipped.
+/// Returns whether the host records lines of this level. If it does not, the caller can skip
+/// expensive formatting.
 pub fn enabled(level: Level) -> bool {
     host::enabled(level)
 }

@@ -3,9 +3,8 @@
 //! true}]}`.
 //!
 //! Null is omitted in objects and is `{}` in collections. Blocks are lists and sets of objects,
-//! which are omitted if they are empty. Members that a type does not have are ignored, so that a
-//! file can still be read if an attribute is removed from a type; a value of the wrong kind causes
-//! an error.
+//! which are omitted if they are empty. Members that a type does not have are ignored: a file can
+//! still be read if an attribute is removed from a type. A value of the wrong kind causes an error.
 
 use std::collections::BTreeMap;
 

@@ -47,7 +47,7 @@ impl DurationParts {
     }
 }
 
-/// Converts the quotient and the remainder separately, so that the fractions of long durations are
+/// Converts the quotient and the remainder separately, to keep the fractions of long durations
 /// exact.
 #[expect(clippy::cast_precision_loss, reason = "the result is a binary fraction anyway")]
 fn in_units(nanoseconds: i64, unit: i64) -> f64 {

@@ -109,7 +109,7 @@ impl Resource for Offset {
         let offsets = UNITS.map(|unit| {
             let attribute = Attribute::integer(format!("offset_{unit}"))
                 .description(format!("The offset in {unit}. At least one of the offsets must be set."));
-            // Only one attribute has the validator, so that the error is reported once.
+            // Only one attribute has the validator, to report the error only once.
             if unit != "seconds" {
                 return attribute;
             }

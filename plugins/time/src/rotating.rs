@@ -187,7 +187,7 @@ impl Resource for Rotating {
         rotated(plan, text, base)
     }
 
-    /// Returns no object after its rotation time, so that the plan creates a new object.
+    /// Returns no object after its rotation time. The plan then creates a new object.
     fn read(&self, state: State, _: &mut Context<'_>) -> Result<Option<State>> {
         if let Some(text) = state.rotation_rfc3339.as_deref().filter(|text| !text.is_empty()) {
             parse("rotation_rfc3339", text)?;

@@ -193,8 +193,8 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Returns the number of days since 1970. Here, years start in March, so that leap days are last;
-/// an era is the period of 400 years after which the calendar repeats.
+/// Returns the number of days since 1970. Here, years start in March, which makes a leap day the
+/// last day of its year. An era is the period of 400 years after which the calendar repeats.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,8 +1,8 @@
 //! Runs `wardian` in a temporary directory and captures its output.
 //!
 //! The tests use nothing from the environment of the user who runs them: no variables, no home
-//! directory, no CLI configuration. All tests share a cache of compiled plugins, so that each
-//! plugin is compiled once. The module `filters` replaces text that differs from run to run.
+//! directory, no CLI configuration. All tests share a cache of compiled plugins. Each plugin is
+//! therefore compiled once. The module `filters` replaces text that differs from run to run.
 
 mod filters;
 mod parallel;

@@ -37,7 +37,7 @@ struct Case {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     input: String,
     /// The reason why the result does not match yet; empty if the result must match. A case with a
-    /// reason that matches is also an error, so that outdated reasons are removed.
+    /// reason that matches is also an error: the outdated reason must be removed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     open: String,
     #[serde(default)]

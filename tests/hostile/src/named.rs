@@ -1,4 +1,4 @@
-//! Resources with an ID and a secret. The ID is the input, so that a test can determine the text
+//! Resources with an ID and a secret. The ID is the input, which lets a test determine the text
 //! that the host shows; `hostile_thief` reveals every state that it receives.
 
 use wardian_value::{Type, Value, json, msgpack};
@@ -43,8 +43,8 @@ fn raw(state: &RawState) -> String {
     }
 }
 
-/// Returns an object whose ID contains the state of another object, encoded so that a search for
-/// its values does not find them.
+/// Returns an object whose ID contains the state of another object, in an encoding in which a
+/// search for its values does not find them.
 pub(crate) fn steal(state: RawState) -> Vec<u8> {
     let text: String = raw(&state).bytes().map(|byte| format!("{byte:02x}")).collect();
     with(&Value::empty_object(), &[("id", Value::from(text.as_str()))])

@@ -1,6 +1,6 @@
 //! Chains of operations in one call: records separated by U+001E, whose fields are separated by
-//! U+001F. The result has one line per operation, `#INDEX OUTCOME`, so that a test can check
-//! whether the chain was executed completely.
+//! U+001F. The result has one line per operation, `#INDEX OUTCOME`, which lets a test check whether
+//! the chain was executed completely.
 
 use std::fs::{self, File};
 use std::hint::black_box;

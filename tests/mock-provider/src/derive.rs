@@ -1,7 +1,7 @@
 //! `wardian-mock-provider derive`: writes a mirror with mock providers for a configuration.
 //!
-//! hcl-rs parses the configuration, not Wardian's own front end, so that an error in the front end
-//! does not also change the schemas with which it is compared.
+//! hcl-rs parses the configuration, not Wardian's own front end. Therefore, an error in the front
+//! end does not also change the schemas with which it is compared.
 
 mod guess;
 mod inference;

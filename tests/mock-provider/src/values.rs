@@ -1,5 +1,5 @@
 //! The values that a mock provider plans, creates and reads. They depend only on the schema and the
-//! configuration, so that two programs receive the same values.
+//! configuration. Therefore, two programs receive the same values.
 
 use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, ObjectNesting};
 use wardian_value::{Str, Type, Value, View};

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Failed> {
     };
     let bridge = Bridge::new(NativeLimits::default());
     print("bridge: plan call", plan_call(&bridge, &fake).await?.as_secs_f64() * 1e6, "µs");
-    // The two plugins are measured alternately, so that other load affects both.
+    // The two plugins are measured alternately. Other load therefore affects both.
     let (mut bare, mut of_component) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
         bare.push(start(&bridge, &fake).await?);

@@ -112,7 +112,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let handshake = format!("1|{version}|{network}|{address}|grpc|{shown}");
     if words.has("deaf") {
-        // The listener is dropped before the handshake, so that not even a fast host can connect.
+        // The listener is dropped before the handshake. Not even a fast host can connect.
         drop(listener);
         println!("{handshake}");
         std::future::pending::<()>().await;

@@ -1,6 +1,7 @@
 //! Servers for installation tests, on loopback addresses and in one process.
 //!
-//! One [`RegistryServer`] listens on several origins, so that a test can redirect from one to another:
+//! One [`RegistryServer`] listens on several origins, which lets a test redirect from one to
+//! another:
 //!
 //! | origin | address |
 //! |---|---|
@@ -18,8 +19,8 @@
 //! request ──> listeners ──> answer ─────────────────┴─> faults ──> body ──> response
 //! ```
 //!
-//! The crate depends on no other crate of the workspace, so that a mistake in the product is not
-//! repeated here. It is for tests only: it panics if a test's description is invalid.
+//! The crate depends on no other crate of the workspace, to avoid repeating a mistake of the
+//! product here. It is for tests only: it panics if a test's description is invalid.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

@@ -1,6 +1,6 @@
 //! Signs SHA256SUMS with the keys in `keys/`, which GnuPG generated.
 //!
-//! Signatures have fixed times, so that RSA signatures are the same in every run.
+//! Signatures have fixed times. RSA signatures are therefore the same in every run.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

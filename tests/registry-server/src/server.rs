@@ -167,7 +167,7 @@ impl RegistryServer {
         *self.shared.site.write().unwrap() = Arc::new(site);
     }
 
-    /// Returns the description, so that a test can change a part of it.
+    /// Returns a copy of the description. A test can change a part of it.
     pub fn description(&self) -> ServerDescription {
         self.shared.site().description.clone()
     }

@@ -173,7 +173,7 @@ fn local_header(listed: &Listed) -> Vec<u8> {
 }
 
 fn central_header(listed: &Listed) -> Vec<u8> {
-    // The entry is declared as created on Unix, so that readers use its mode.
+    // The entry is declared as created on Unix, because readers then use its mode.
     let mut bytes = [b"PK\x01\x02\x14\x03", &fields(listed)[..]].concat();
     bytes.extend([0; 6]);
     bytes.extend((listed.mode << 16).to_le_bytes());

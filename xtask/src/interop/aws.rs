@@ -1,8 +1,8 @@
 //! Compares the AWS provider in Terraform and Wardian.
 //!
-//! Each host has a separate server, so that the objects are separate; both hosts run the same steps
-//! at the same time. After half of the steps, they swap: each host continues with the other host's
-//! state and server.
+//! Each host has a separate server with separate objects. Both hosts run the same steps at the same
+//! time. After half of the steps, they swap: each host continues with the other host's state and
+//! server.
 
 use std::fs;
 use std::path::{Path, PathBuf};

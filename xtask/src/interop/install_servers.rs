@@ -148,7 +148,7 @@ pub(crate) fn platform() -> String {
     format!("{os}_{architecture}")
 }
 
-/// Returns a copy of a program without debug information, so that the package has the intended size.
+/// Returns a copy of a program without debug information, to give the package the intended size.
 fn stripped(program: &Path, place: &Path) -> Result<PathBuf> {
     if !program.is_file() {
         bail!("{} does not exist", program.display());

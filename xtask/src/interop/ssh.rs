@@ -3,7 +3,7 @@
 //!
 //! `file` and `scp` are measured several times, alternately, and the fastest run of each is used,
 //! since other load on the machine can only make a run slower. The time of the same run with one
-//! byte is subtracted from Wardian's time, so that only the copy is measured.
+//! byte is subtracted from Wardian's time, to measure only the copy.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

@@ -3,8 +3,8 @@
 //! plugin.
 //!
 //! Wardian runs the same steps with the same plugin in its sandbox. Both start without a state;
-//! after the apply, Wardian continues with Terraform's state, so that all subsequent results must
-//! be equal, including generated values.
+//! after the apply, Wardian continues with Terraform's state. Therefore, all subsequent results
+//! must be equal, including generated values.
 //!
 //! At the end, two of the plugins are served as one plugin, to both Terraform and Wardian.
 

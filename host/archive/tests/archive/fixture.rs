@@ -100,7 +100,7 @@ pub fn read_tree(directory: &Path, prefix: &str, tree: &mut Tree) {
     }
 }
 
-/// Limits of a few KiB, so that tests are fast.
+/// Limits of a few KiB, to keep the tests fast.
 pub fn small_limits() -> ArchiveLimits {
     ArchiveLimits {
         max_unpacked_bytes: 100_000,

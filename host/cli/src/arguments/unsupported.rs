@@ -1,5 +1,5 @@
-//! Terraform's commands and options that are not available yet. They are recognized by name, so
-//! that the error message does not describe them as unknown.
+//! Terraform's commands and options that are not available yet. They are recognized by name, and
+//! the error message therefore does not describe them as unknown.
 
 /// Commands, with their parents.
 const COMMANDS: [&str; 1] = ["test"];

@@ -365,8 +365,8 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
     Ok(())
 }
 
-/// Loads every plugin once, so that unusable plugins are reported during `init` and the compiled
-/// code is cached for later commands.
+/// Loads every plugin once, to report unusable plugins during `init` and to cache the compiled code
+/// for later commands.
 async fn compile(
     context: &CommandContext,
     configuration: &Configuration,

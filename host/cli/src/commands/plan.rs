@@ -93,7 +93,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     let operation = Operation::prepare(context, &request).await?;
     let (plan, diagnostics) = operation.plan(&options, context).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
-    // An incomplete configuration is written too, so that the user can complete it.
+    // An incomplete configuration is written too; the user can complete it.
     let generated = match &arguments.generate_config_out {
         Some(path) if generated_configuration::write(path, &plan)? => Some(path),
         _ => None,

@@ -71,8 +71,8 @@ impl<'a> StateJson<'a> {
     }
 }
 
-/// Returns whether the state has neither objects nor outputs, so that check results cannot refer to
-/// any.
+/// Returns whether the state has neither objects nor outputs. Check results cannot refer to
+/// anything in such a state.
 fn is_empty_state(tree: &ModuleTree<'_>, outputs: &BTreeMap<&str, (bool, &Value)>) -> bool {
     tree.is_empty() && outputs.is_empty()
 }

@@ -33,7 +33,7 @@ pub(crate) struct StateObject<'a> {
     pub(crate) schema_version: u64,
     /// The object's value; sensitive attributes are marked.
     pub(crate) value: Value,
-    /// Whether the object is tainted, so that the next plan replaces it.
+    /// Whether the object is tainted. The next plan replaces a tainted object.
     pub(crate) tainted: bool,
     /// The resources on which the object depends.
     pub(crate) dependencies: &'a [Arc<ResourceAddress>],

@@ -3,8 +3,8 @@
 use unicode_width::UnicodeWidthStr as _;
 use wardian_printable::PrintableText;
 
-/// Breaks each line of a text between words so that it has at most `width` columns. The
-/// continuation lines have the indentation of the broken line, plus `hanging` columns.
+/// Breaks lines with more than `width` columns between words. The continuation lines have the
+/// indentation of the broken line, plus `hanging` columns.
 pub(crate) fn wrap(text: &PrintableText, width: usize, hanging: usize) -> PrintableText {
     let mut wrapped = PrintableText::new();
     for (index, line) in text.as_str().split('\n').enumerate() {

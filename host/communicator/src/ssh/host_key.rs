@@ -87,8 +87,8 @@ impl Handler for Verifier {
     }
 }
 
-/// Returns the host key algorithms to request: the expected key's algorithms first, so that the
-/// machine presents that key if it has several.
+/// Returns the host key algorithms to request. The expected key's algorithms are first: a machine
+/// with several keys then presents that key.
 pub(crate) fn preferred_algorithms(hop: &Hop) -> (Cow<'static, [Algorithm]>, Cow<'static, [Algorithm]>) {
     // RSA with SHA-1 is excluded because it is insecure.
     let all: Vec<Algorithm> = russh::Preferred::DEFAULT

@@ -1,8 +1,8 @@
 //! Commands in a WinRM shell.
 //!
 //! The client polls the machine for output, and the machine discards output after sending it.
-//! Therefore, a separate task polls and queues the output, so that no output is lost if a reader
-//! stops waiting.
+//! A separate task therefore polls and queues the output. No output is lost if a reader stops
+//! waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

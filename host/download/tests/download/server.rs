@@ -254,7 +254,7 @@ pub fn downloader() -> Downloader {
     downloader_with(options())
 }
 
-/// Runs a test within a time limit, so that it cannot hang.
+/// Runs a test within a time limit, to prevent it from hanging.
 pub async fn within_limit<T>(test: impl Future<Output = T>) -> T {
     let result = tokio::time::timeout(Duration::from_mins(2), test).await;
     result.expect("the test did not end within two minutes")

@@ -94,7 +94,7 @@ impl ApplyWalk<'_> {
         self.recorded(address)
     }
 
-    /// Records a change before it starts, so that the state can be recovered after a crash.
+    /// Records a change before it starts, to allow recovery of the state after a crash.
     fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> bool {
         self.sink.record_intent(address, action);
         self.recorded(address)

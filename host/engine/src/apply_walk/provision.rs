@@ -294,8 +294,8 @@ impl<'a> ApplyWalk<'a> {
     }
 }
 
-/// Returns the values of `count` and `each` for an object whose configuration may have changed, so
-/// that only its key is known.
+/// Returns the values of `count` and `each` for an object whose configuration may have changed. In
+/// this case, only its key is known.
 fn repetition_by_key(key: &InstanceKey) -> RepetitionData {
     match key {
         InstanceKey::None => RepetitionData::None,

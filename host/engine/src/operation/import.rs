@@ -106,7 +106,7 @@ async fn try_import(
 }
 
 /// Imports an object, generates its configuration and plans its change. If an error occurs after
-/// the import, the configuration is still returned, so that the user can complete it.
+/// the import, the configuration is still returned, and the user can complete it.
 pub async fn generate(
     subject: &Subject,
     target: ImportTarget,

@@ -2,8 +2,7 @@
 //!
 //! A statement waits for another statement
 //!
-//! - if it moves objects away from the other statement's target, so that chains of moves are
-//!   completed;
+//! - if it moves objects away from the other statement's target, which completes chains of moves;
 //! - if its addresses are inside a module to which the other statement moves objects;
 //! - if it moves a module, and the other statement's addresses are inside that module before the
 //!   move.

@@ -14,8 +14,8 @@
 //! object = "{" { entry [","] } "}"
 //! ```
 //!
-//! Comments are `#`, `//` and `/* */`. Block labels become nested objects, so that HCL and JSON
-//! are equivalent: `host "x" {}` is `host = { x = {} }`.
+//! Comments are `#`, `//` and `/* */`. Block labels become nested objects, which makes HCL and JSON
+//! equivalent: `host "x" {}` is `host = { x = {} }`.
 //!
 //! This module performs no I/O.
 

@@ -1,5 +1,5 @@
-//! Parses lock files. All problems are collected, so that the user can see and correct all errors
-//! of a bad merge at once.
+//! Parses lock files. All problems are collected, which lets the user see and correct all errors of
+//! a bad merge at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

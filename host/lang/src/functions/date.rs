@@ -187,7 +187,8 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Returns the days since 1970-01-01, counting years from March so that the leap day is last.
+/// Returns the days since 1970-01-01. Here, years start in March, which makes a leap day the last
+/// day of its year.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -2,8 +2,8 @@
 //!
 //! A recursive descent parser that reports as many errors as it can. It omits invalid code or
 //! replaces it with unknown values, and continues at the apparent end of the invalid code. From
-//! then on, the parser is *recovering*: it suppresses errors that may only be consequences, so that
-//! one mistake is not reported repeatedly. Both the suppressed errors and the position where
+//! then on, the parser is *recovering*: it suppresses errors that may only be consequences, to
+//! avoid reporting one mistake repeatedly. Both the suppressed errors and the position where
 //! parsing continues are the same as in Terraform: the same text causes the same errors, each on
 //! the same line.
 //!
@@ -100,12 +100,12 @@ struct Parser<'a> {
     /// The index of the token after the last token that was read.
     next: usize,
     newlines: Newlines,
-    /// The last token that was found starting at `next`. It is cached so that a long sequence of
-    /// comments and line breaks is skipped only once.
+    /// The last token that was found starting at `next`. Caching it avoids skipping a long sequence
+    /// of comments and line breaks more than once.
     peeked: Option<Peeked>,
     /// True after an error that may cause other errors; see the module documentation.
     recovering: bool,
-    /// True if the text is nested too deeply, so that parsing and reporting have ended.
+    /// True if parsing and reporting have ended because the text is nested too deeply.
     gave_up: bool,
     nesting: usize,
     names: Names,

@@ -80,8 +80,8 @@ pub(crate) fn patterns() -> impl Iterator<Item = (ProtectedClass, &'static str)>
     all.flat_map(|(class, patterns)| patterns.iter().map(move |pattern| (class, *pattern)))
 }
 
-/// The patterns, indexed by characters that a name must contain, so that a name is compared with
-/// only a few patterns.
+/// The patterns, indexed by characters that a name must contain. The index limits the comparison of
+/// a name to a few patterns.
 #[derive(Default)]
 struct PatternIndex {
     exact: HashMap<&'static [u8], ProtectedClass>,

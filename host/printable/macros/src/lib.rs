@@ -217,7 +217,8 @@ fn group(delimiter: Delimiter, stream: TokenStream) -> TokenStream {
     TokenTree::from(Group::new(delimiter, stream)).into()
 }
 
-/// Parses source text from this crate. Invalid text produces no tokens, so that compilation fails.
+/// Parses source text from this crate. Invalid text produces no tokens, which causes compilation to
+/// fail.
 fn source(text: &str) -> TokenStream {
     text.parse().unwrap_or_default()
 }

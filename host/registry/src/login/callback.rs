@@ -41,8 +41,8 @@ pub(super) struct CallbackServer {
 }
 
 impl CallbackServer {
-    /// Listens on a free port; `None` if there is none. The first port that is tried is random, so
-    /// that no other program can occupy it beforehand.
+    /// Listens on a free port; `None` if there is none. The first port that is tried is random,
+    /// which prevents other programs from occupying it beforehand.
     pub(super) async fn bind(ports: RangeInclusive<u16>) -> Option<Self> {
         let (low, high) = (u32::from(*ports.start()), u32::from(*ports.end()));
         let count = (high + 1).checked_sub(low).filter(|count| *count > 0)?;

@@ -2,13 +2,13 @@
 //!
 //! - The wall clock is fixed.
 //! - The monotonic clock begins at zero with each call. Each reading advances it by a microsecond,
-//!   and each wait by the requested time, so that no wait is endless; the guest also waits in real
-//!   time.
-//! - Randomness is derived from the plugin, the call and the call's resource, so that it does not
+//!   and each wait by the requested time. Therefore, no wait is endless; the guest also waits in
+//!   real time.
+//! - Randomness is derived only from the plugin, the call and the call's resource; it does not
 //!   depend on which calls run concurrently. It is therefore not secret: anyone who knows these
 //!   inputs can compute it, and any password that was generated from it.
 //!
-//! An instance serves only one call (see [`crate::pool`]), so that memory from an earlier call
+//! An instance serves only one call (see [`crate::pool`]). Therefore, memory from an earlier call
 //! cannot affect a later call.
 
 use std::convert::Infallible;

@@ -27,8 +27,8 @@
 //! files. A hard link that another program created to a file in a denied directory is treated as a
 //! separate file; a hard link to a file whose path is in a policy is treated as that file. Only
 //! regular files and directories are opened, not pipes or devices. Files are opened and read on the
-//! executor's blocking threads, so that the wall-clock limit is enforced even if a network drive in
-//! a granted directory does not respond.
+//! executor's blocking threads. The wall-clock limit is therefore enforced even if a network drive
+//! in a granted directory does not respond.
 //!
 //! The module supports systems that can open a file relative to an open directory: Unix.
 

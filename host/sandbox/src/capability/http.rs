@@ -7,7 +7,7 @@
 //!
 //! A request lasts at most as long as the operation that started it: a single call, or all calls
 //! that fetch the results of a listing or an action. Requests that are still active at its end are
-//! aborted, so that they cannot send or receive data on behalf of another operation
+//! aborted, which prevents them from sending or receiving data on behalf of another operation
 //! (`exchanges.rs`).
 
 mod authority;

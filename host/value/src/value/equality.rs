@@ -90,8 +90,8 @@ impl Value {
         }
     }
 
-    /// Returns true if the value contains an unknown value of unknown type, so that its type may
-    /// change.
+    /// Returns true if the value contains an unknown value of unknown type. The type of such a
+    /// value may change.
     fn has_unknown_type(&self) -> bool {
         self.inside.unknown && self.ty.has_dynamic()
     }

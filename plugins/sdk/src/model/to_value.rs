@@ -90,7 +90,7 @@ impl<'a> Serializer for Target<'a> {
     }
 
     fn serialize_f32(self, value: f32) -> Result<Value, Failure> {
-        // The number is converted through text, so that 0.1 remains 0.1.
+        // Converting the number through text ensures that 0.1 remains 0.1.
         self.parsed_number(&value.to_string())
     }
 

@@ -191,7 +191,7 @@ impl Attribute {
         self
     }
 
-    /// Marks the value as sensitive, so that it is not shown.
+    /// Marks the value as sensitive. Sensitive values are not shown.
     #[must_use]
     pub fn sensitive(mut self) -> Self {
         self.sensitive = true;

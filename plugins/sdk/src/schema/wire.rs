@@ -15,7 +15,7 @@ pub(crate) fn schema_record(schema: &Schema) -> wire::Schema {
     }
 }
 
-/// A list whose entries are reserved before their contents are built, so that an index always
+/// A list whose entries are reserved before their contents are built. Therefore, an index always
 /// refers to a later entry. Every entry is filled when the list is complete.
 #[derive(Default)]
 struct Flat {

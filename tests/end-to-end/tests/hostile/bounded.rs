@@ -1,5 +1,5 @@
-//! Runs the binary with limits on time and memory, so that a successful attack does not harm the
-//! machine, and measures both.
+//! Runs the binary with limits on time and memory, which protect the machine from successful
+//! attacks, and measures both.
 
 use std::fs;
 use std::io::Read;

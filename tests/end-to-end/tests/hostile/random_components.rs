@@ -30,7 +30,7 @@ impl Choices {
         usize::try_from(self.next() >> 16).unwrap_or_default() % limit.max(1)
     }
 
-    /// Returns a number whose magnitude is also random, so that small numbers are as frequent as
+    /// Returns a number whose magnitude is also random. Small numbers are therefore as frequent as
     /// large ones.
     fn up_to(&mut self, limit: usize) -> usize {
         let bits = limit.ilog2() as usize + 1;

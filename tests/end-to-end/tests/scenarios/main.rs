@@ -2,8 +2,8 @@
 //!
 //! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its format), and its recorded
 //! answer is `data/GROUP/NAME.answer` (see [`answer`]). Scenarios that do not match yet are listed
-//! in `open.txt`, each with the reason; a listed scenario that matches also fails the test, so that
-//! the list remains correct.
+//! in `open.txt`, each with the reason; a listed scenario that matches also fails the test, which
+//! keeps the list correct.
 //!
 //! `WARDIAN_RECORD=1 cargo test --test scenarios` runs the `terraform` on PATH again and rewrites
 //! the answers, except for handwritten answers, which Terraform cannot produce.

@@ -51,7 +51,7 @@ fn saved_plan(command: &CommandLine) -> Option<&str> {
     command.line.split(' ').find_map(|word| word.strip_prefix("-out="))
 }
 
-/// Returns whether a configuration calls modules, so that `init` is required.
+/// Returns whether a configuration calls modules, and therefore requires `init`.
 fn calls_modules(project: &Project) -> bool {
     fs::read_dir(project.path("")).unwrap().flatten().any(|entry| {
         let path = entry.path();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wardian_end_to_end::Project;
 
-/// The password consists of a single repeated letter, so that the test can find it. The provider
+/// The password consists of a single repeated letter, which lets the test find it. The provider
 /// `tfcoremock` is configured with a part of the password, and its errors reveal this part.
 const MAIN: &str = r#"
 terraform {

@@ -10,7 +10,7 @@ pub(crate) enum Guess {
     /// Nothing, as with `null`.
     #[default]
     Unknown,
-    /// Several types, so that only a dynamic type can accept all values.
+    /// Several types. Only a dynamic type can accept all values.
     Any,
     Bool,
     Number,

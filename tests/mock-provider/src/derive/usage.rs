@@ -67,8 +67,8 @@ pub(crate) fn collect(modules: &Modules) -> BTreeMap<String, ProviderUsage> {
     for (index, module) in modules.all.iter().enumerate() {
         collector.add_definitions(index, &module.blocks, &all[index]);
     }
-    // An attribute that is read must be distinguished from a nested block, so that references are
-    // added after all definitions.
+    // References are added after all definitions, because an attribute that is read must be
+    // distinguished from a nested block.
     for (index, module) in modules.all.iter().enumerate() {
         collector.add_references(&module.blocks, &all[index]);
     }

@@ -15,7 +15,7 @@ pub(crate) fn accept(constraints: &[String], version: &str) -> bool {
 }
 
 /// Returns the highest accepted version among the versions in the constraints and their neighbors.
-/// If no version is accepted, returns the default version, so that both programs report the
+/// If no version is accepted, returns the default version. Both programs then report the
 /// contradiction.
 pub(crate) fn choose(constraints: &[String]) -> String {
     let mut candidates = vec![DEFAULT];

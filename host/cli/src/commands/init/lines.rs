@@ -199,7 +199,7 @@ pub(super) fn lock_file(shell: &Shell, change: LockChange) {
     let (own, literal) = if step == InitStep::LockFileCreated {
         (
             "The selected versions are recorded in the lock file .terraform.lock.hcl. Keep it under version \
-             control, so that everyone gets the same plugins.",
+             control to give everyone the same plugins.",
             printable!(
                 "{name} has created a lock file .terraform.lock.hcl to record the provider\nselections it made \
                  above. Include this file in your version control repository\nso that {name} can guarantee to \

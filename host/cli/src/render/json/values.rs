@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use wardian_value::{Number, Type, Value, View};
 
 /// A value without its marks. Unknown parts are omitted from objects and maps. In lists they are
-/// null, so that the other elements keep their index.
+/// null, which preserves the indexes of the other elements.
 pub(super) struct PlainValue<'a>(pub(super) &'a Value);
 
 impl Serialize for PlainValue<'_> {

@@ -5,8 +5,8 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Splits a number into a fraction between 0.5 and 1 and an exponent, so that the number is the
-/// fraction times two to the power of the exponent.
+/// Splits a number into a fraction between 0.5 and 1 and an exponent. The number is the fraction
+/// times two to the power of the exponent.
 fn split(value: f64) -> (f64, i32) {
     if value == 0.0 || !value.is_finite() {
         return (value, 0);

@@ -104,8 +104,8 @@ impl Body {
         self.read(&Reader { expected: &argument, twice: "Duplicate attribute definition" }, problems)
     }
 
-    /// Interprets the body without expectations, so that every expression can be visited:
-    /// properties that contain `dynamic` blocks are treated as blocks, all others as attributes.
+    /// Interprets the body without a schema, to visit every expression: properties that contain
+    /// `dynamic` blocks are treated as blocks, all others as attributes.
     pub fn guessed(&self) -> Cow<'_, Self> {
         let mut problems = Diagnostics::new();
         let blocks: BTreeSet<&str> = self

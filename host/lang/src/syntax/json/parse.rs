@@ -1,7 +1,7 @@
 //! Parses JSON text into a tree of values.
 //!
-//! After an error, parsing continues after the object or array that contains it, so that one run
-//! reports several errors.
+//! After an error, parsing continues after the object or array that contains it. Therefore, one run
+//! can report several errors.
 
 use std::sync::Arc;
 

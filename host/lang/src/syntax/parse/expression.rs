@@ -30,7 +30,7 @@ impl Parser<'_> {
         self.nested(Self::conditional).unwrap_or_else(|| Self::broken(place))
     }
 
-    /// Parses `a ? b : c ? d : e` in a loop, so that the right side is not nested more deeply than
+    /// Parses `a ? b : c ? d : e` in a loop, which does not nest the right side more deeply than
     /// the left side.
     fn conditional(&mut self) -> Node {
         let mut arms: Vec<(Node, Node)> = Vec::new();

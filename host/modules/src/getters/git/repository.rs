@@ -261,8 +261,8 @@ impl<'a> GitRepository<'a> {
     }
 }
 
-/// Returns the name under which a fetched reference is stored, so that the next fetch transfers
-/// only changes.
+/// Returns the name under which a fetched reference is stored. The next fetch then transfers only
+/// changes.
 fn local_name(reference: &str) -> String {
     format!("refs/wardian/{}", Sha256Digest::hash(reference.as_bytes()))
 }

@@ -1,9 +1,9 @@
 //! Paths that do not begin with the name of a granted directory, and are therefore relative to `.`
 //! or `/`.
 //!
-//! Every guest has both as preopens, so that such accesses reach the host, which checks and records
-//! them, instead of failing in the guest's C library. Neither preopen is a grant: paths that are
-//! relative to it are denied unless the root module's directory, or `/`, is granted.
+//! Every guest has both as preopens. Such accesses therefore reach the host, which checks and
+//! records them, instead of failing in the guest's C library. Neither preopen is a grant: paths
+//! that are relative to it are denied unless the root module's directory, or `/`, is granted.
 //!
 //! C libraries strip `.` and `/` from the names of preopens, and the leading slash from paths;
 //! therefore, the host receives both `tmp/x` and `/tmp/x` as `tmp/x`, through the same handle. A

@@ -121,8 +121,8 @@ pub(crate) enum Opened {
     Directory(wardian_files::Directory),
 }
 
-/// Resolves a path. The paths that the result reveals must also be readable, so that the existence
-/// of a directory or symbolic link in a denied directory is not revealed.
+/// Resolves a path. The paths that the result reveals must also be readable. Otherwise, the result
+/// would reveal whether a directory or symbolic link exists in a denied directory.
 fn find(
     guard: &FileGuard,
     base: &wardian_files::Directory,

@@ -7,7 +7,7 @@
 //! of each opened file, and each file that plugins must not read contains its own path. An escape
 //! is an access to a file, or a change of a file, outside of the grants.
 //!
-//! Most operations use existing paths, so that path resolution succeeds. Many paths are in
+//! Most operations use existing paths, for which path resolution succeeds. Many paths are in
 //! directories that both plugins may access.
 //!
 //! Compiled for tests, and for the fuzz target `file_access`.

@@ -10,8 +10,8 @@ pub(super) fn log_error(call: &PluginCall, error: &NetworkError) {
     tracing::debug!(target: "wardian::network", %call, "{error}");
 }
 
-/// Returns whether the request was rejected before the policy's decision, so that no record exists
-/// yet.
+/// Returns whether the request was rejected before the policy's decision. In this case, no record
+/// exists yet.
 pub(super) fn is_refusal(error: &NetworkError) -> bool {
     matches!(
         error,
