@@ -77,10 +77,12 @@ fn reaction(request: Request, walk_has_begun: bool, asked: Stop) -> Reaction {
 
 fn handle(request: Request, stopper: &Stopper, shell: &Shell) {
     let text = match reaction(request, stopper.walk_has_begun(), stopper.current()) {
-        // No operation is running: the command is waiting for an answer, and ends without one.
+        // No operation is running: the command is waiting for an answer, and ends without one. The
+        // message comes first, because the command may end immediately after the request.
         Reaction::Finish if shell.is_asking() => {
+            shell.say(printable!("\n{}\n", shell.paint(Paint::Warning, printable!("Interrupt received."))));
             stopper.ask();
-            "Interrupt received."
+            return;
         }
         Reaction::Finish => {
             stopper.ask();

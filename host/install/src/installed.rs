@@ -98,20 +98,18 @@ pub fn install(
             fs::create_dir_all(&expected).map_err(failed(&expected))
         }
         PluginOrigin::Mirror(location) => {
-            place(&target, |staged| unpack_package(selected, location, staged, &sources.digests))
-                .map_err(failed(&target))
+            place_package(selected, location, &target, &sources.digests).map_err(failed(&target))
         }
         PluginOrigin::Cached(cached) => {
-            place(&target, |staged| link_or_copy(cached, staged)).map_err(failed(&target))
+            place(&target, |staged| link_or_copy(cached, staged), || false).map_err(failed(&target))
         }
         PluginOrigin::Downloaded(location) => {
             let Some(cache) = &sources.cache else {
-                return place(&target, |staged| unpack_package(selected, location, staged, &sources.digests))
-                    .map_err(failed(&target));
+                return place_package(selected, location, &target, &sources.digests).map_err(failed(&target));
             };
             let cached = cache.directory(address, &selected.version, platform);
             add_to_cache(selected, location, &cached, &sources.digests).map_err(failed(&cached))?;
-            place(&target, |staged| link_or_copy(&cached, staged)).map_err(failed(&target))
+            place(&target, |staged| link_or_copy(&cached, staged), || false).map_err(failed(&target))
         }
     }
 }
@@ -129,8 +127,21 @@ fn add_to_cache(
         if cached.is_dir() && has_same_content(selected, location, cached) {
             return Ok(());
         }
-        place(cached, |staged| unpack_package(selected, location, staged, digests))
+        place(cached, |staged| unpack_package(selected, location, staged, digests), || false)
     })
+}
+
+/// Places a package. If another process has just placed a package with the same content, that one is
+/// retained: the other process may be hashing its files.
+fn place_package(
+    selected: &SelectedPlugin,
+    location: &PackageLocation,
+    target: &Path,
+    digests: &FileDigests,
+) -> io::Result<()> {
+    let is_placed =
+        || !target.is_symlink() && target.is_dir() && has_same_content(selected, location, target);
+    place(target, |staged| unpack_package(selected, location, staged, digests), is_placed)
 }
 
 fn has_same_content(selected: &SelectedPlugin, location: &PackageLocation, cached: &Path) -> bool {
@@ -156,13 +167,18 @@ fn has_same_content(selected: &SelectedPlugin, location: &PackageLocation, cache
 }
 
 /// Replaces a directory with a new one, or with a symbolic link. The directory is created under a
-/// temporary name and then renamed. It is therefore never incomplete.
-fn place(target: &Path, create: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+/// temporary name and then renamed. It is therefore never incomplete. An existing target is retained
+/// if `is_placed` returns that it is the same.
+fn place(
+    target: &Path,
+    create: impl FnOnce(&Path) -> io::Result<()>,
+    is_placed: impl Fn() -> bool,
+) -> io::Result<()> {
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
     }
     let staged = temporary_path(target)?;
-    let placed = create(&staged).and_then(|()| replace(&staged, target));
+    let placed = create(&staged).and_then(|()| replace(&staged, target, is_placed));
     if placed.is_err() {
         // The staged file may not exist, and the first error is returned, so an error during this
         // removal is ignored.
@@ -174,7 +190,7 @@ fn place(target: &Path, create: impl FnOnce(&Path) -> io::Result<()>) -> io::Res
 /// Moves a staged directory or symbolic link to its target. Another process that uses the target
 /// finds either the previous or the new version.
 #[cfg(target_os = "linux")]
-fn replace(staged: &Path, target: &Path) -> io::Result<()> {
+fn replace(staged: &Path, target: &Path, is_placed: impl Fn() -> bool) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
 
@@ -182,6 +198,7 @@ fn replace(staged: &Path, target: &Path) -> io::Result<()> {
     for _ in 0..MAX_REPLACEMENTS {
         match renameat_with(CWD, staged, CWD, target, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(()),
+            Err(Errno::EXIST) if is_placed() => return remove(staged),
             Err(Errno::EXIST) => {}
             Err(_) => break,
         }
@@ -195,7 +212,10 @@ fn replace(staged: &Path, target: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn replace(staged: &Path, target: &Path) -> io::Result<()> {
+fn replace(staged: &Path, target: &Path, is_placed: impl Fn() -> bool) -> io::Result<()> {
+    if is_placed() {
+        return remove(staged);
+    }
     remove(target).and_then(|()| fs::rename(staged, target))
 }
 
