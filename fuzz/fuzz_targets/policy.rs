@@ -79,7 +79,7 @@ fn requests(text: &str) -> Vec<AccessRequest> {
     found.extend(CommunicatorConnection::new(text, 22).map(AccessRequest::Communicator));
     found.extend(NetworkRequest::tcp(text, 22).map(AccessRequest::Network));
     found.extend(EnvironmentName::new(text).map(AccessRequest::Environment));
-    for access in [FileOperation::Read, FileOperation::Write] {
+    for access in FileOperation::ALL {
         found.extend(FileAccess::new(Path::new(ROOT), Path::new(text), access).map(AccessRequest::File));
     }
     let arguments = words.iter().skip(1).map(|word| (*word).to_owned());

@@ -1,4 +1,4 @@
-//! The two kinds of file accesses.
+//! The kinds of file accesses.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileOperation {
@@ -6,16 +6,19 @@ pub enum FileOperation {
     Read,
     /// Creates, changes, renames or removes a file.
     Write,
+    /// Connects to a Unix domain socket. Components cannot.
+    Connect,
 }
 
 impl FileOperation {
-    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Connect];
 
     /// Returns the keyword in a policy.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
+            Self::Connect => "connect",
         }
     }
 

@@ -77,10 +77,11 @@ impl ProtectedClass {
     }
 
     /// Returns whether the files of this class are protected against an operation. All classes are
-    /// protected against writing.
+    /// protected against writing, and against connections, through which another program might
+    /// write them.
     pub const fn protects_against(self, operation: FileOperation) -> bool {
         match operation {
-            FileOperation::Write => true,
+            FileOperation::Write | FileOperation::Connect => true,
             FileOperation::Read => {
                 matches!(self, Self::States | Self::Plans | Self::Keys | Self::Caches | Self::Credentials)
             }
@@ -211,6 +212,7 @@ mod tests {
             assert!(ProtectedClasses::all().difference(one).intersection(one).is_empty());
             assert_eq!(ProtectedClass::from_word(class.word()), Some(class));
             assert_eq!(one.against(FileOperation::Write), one);
+            assert_eq!(one.against(FileOperation::Connect), one);
         }
         assert_eq!(ProtectedClasses::all().iter().count(), ProtectedClass::ALL.len());
         let secret = ProtectedClasses::all().against(FileOperation::Read);

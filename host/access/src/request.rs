@@ -25,7 +25,7 @@ pub enum AccessRequest {
     Network(NetworkRequest),
     /// Resolves a host name.
     LookUp(Host),
-    /// Reads or writes a file or directory.
+    /// Reads or writes a file or directory, or connects to a socket.
     File(FileAccess),
     /// Reads an environment variable.
     Environment(EnvironmentName),
@@ -61,6 +61,11 @@ impl Scheme {
         }
     }
 
+    /// Whether requests have HTTP methods.
+    pub const fn has_methods(self) -> bool {
+        matches!(self, Self::Https | Self::Http)
+    }
+
     pub const fn port(self) -> Option<u16> {
         match self {
             Self::Https => Some(443),
@@ -82,7 +87,7 @@ pub struct NetworkRequest {
     scheme: Scheme,
     host: Host,
     port: u16,
-    /// The HTTP method in upper case.
+    /// The HTTP method in upper case; `None` if it is unknown or the scheme has no methods.
     method: Option<Box<str>>,
 }
 
@@ -120,7 +125,7 @@ impl NetworkRequest {
     /// # Errors
     /// Returns an error if the host or the port is not valid.
     pub fn tcp(host: &str, port: u16) -> Result<Self, AccessRequestError> {
-        Self::socket(Scheme::Tcp, host, port)
+        Self::connection(Scheme::Tcp, host, port)
     }
 
     /// Creates a UDP exchange.
@@ -128,10 +133,15 @@ impl NetworkRequest {
     /// # Errors
     /// Returns an error if the host or the port is not valid.
     pub fn udp(host: &str, port: u16) -> Result<Self, AccessRequestError> {
-        Self::socket(Scheme::Udp, host, port)
+        Self::connection(Scheme::Udp, host, port)
     }
 
-    fn socket(scheme: Scheme, host: &str, port: u16) -> Result<Self, AccessRequestError> {
+    /// Creates a connection whose data the host does not interpret. The method of an HTTP request
+    /// on it is unknown.
+    ///
+    /// # Errors
+    /// Returns an error if the host or the port is not valid.
+    pub fn connection(scheme: Scheme, host: &str, port: u16) -> Result<Self, AccessRequestError> {
         let host = parse_host(host)?;
         if port == 0 {
             return Err(AccessRequestError::Port("0".to_owned()));
@@ -151,7 +161,8 @@ impl NetworkRequest {
         self.port
     }
 
-    /// Returns the HTTP method in upper case; `None` for a socket.
+    /// Returns the HTTP method in upper case; `None` if the host does not know it, or for a scheme
+    /// without methods.
     pub fn method(&self) -> Option<&str> {
         self.method.as_deref()
     }
@@ -432,6 +443,9 @@ impl fmt::Display for AccessRequest {
             Self::File(FileAccess { path, operation: FileOperation::Write, .. }) => {
                 write!(formatter, "writing to {:?}", path.to_string_lossy())
             }
+            Self::File(FileAccess { path, operation: FileOperation::Connect, .. }) => {
+                write!(formatter, "connecting to the socket {:?}", path.to_string_lossy())
+            }
             Self::Environment(name) => write!(formatter, "the environment variable {:?}", name.0),
             Self::Process(start) => {
                 write!(formatter, "running the program {:?}", start.program)?;
@@ -545,6 +559,20 @@ mod tests {
         assert_eq!(http("https", "[::1]:8443", "GET"), "GET https://[::1]:8443");
         assert_eq!(http("https", "[::ffff:127.0.0.1]", "GET"), "GET https://127.0.0.1");
         assert_eq!(http("https", "0x7f.1:80", "GET"), "GET https://127.0.0.1:80");
+    }
+
+    #[test]
+    fn connection_has_no_method() {
+        for (scheme, port, expected) in [
+            (Scheme::Https, 443, "https://api.example.com"),
+            (Scheme::Http, 8080, "http://api.example.com:8080"),
+            (Scheme::Tcp, 443, "tcp://api.example.com:443"),
+        ] {
+            let connection = NetworkRequest::connection(scheme, "API.example.com.", port).unwrap();
+            assert_eq!((connection.to_string().as_str(), connection.method()), (expected, None));
+        }
+        assert!(NetworkRequest::connection(Scheme::Https, "api.example.com", 0).is_err());
+        assert!(NetworkRequest::connection(Scheme::Https, "a b", 443).is_err());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
 use wardian_install::selection::Selection;
 use wardian_policy::{
     CONSENT_LOCK_FILE_NAME, CapabilityRequest, DenialSource, GrantStatus, POLICY_FILE_NAME, Policy,
-    add_grants, grant_block, load,
+    add_block, add_grants, grant_block, load,
 };
 
 use crate::atomic_write;
@@ -426,6 +426,27 @@ pub fn write(
     address: &ProviderAddress,
     asked: &[&CapabilityRequest],
 ) -> Result<(), AppError> {
+    rewrite_policy(|old| add_grants(old, address, asked, &context.directory))?;
+    context.frontend.report(AppEvent::RulesAdded { address, count: asked.len() });
+    Ok(())
+}
+
+/// Adds a `plugin` block with a number of rules to the root module's policy.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, parsed or written.
+pub fn write_block(
+    context: &AppContext,
+    address: &ProviderAddress,
+    block: &str,
+    count: usize,
+) -> Result<(), AppError> {
+    rewrite_policy(|old| add_block(old, block, &context.directory))?;
+    context.frontend.report(AppEvent::RulesAdded { address, count });
+    Ok(())
+}
+
+fn rewrite_policy(change: impl FnOnce(Option<&str>) -> Result<String, Diagnostics>) -> Result<(), AppError> {
     let path = Path::new(POLICY_FILE_NAME);
     let cannot = |verb: &str, error: std::io::Error| {
         AppError::new(
@@ -434,8 +455,6 @@ pub fn write(
         )
     };
     let old = consent_lock::read_text(path).map_err(|error| cannot("read", error))?;
-    let new = add_grants(old.as_deref(), address, asked, &context.directory)?;
-    atomic_write::write(path, new.as_bytes()).map_err(|error| cannot("written", error))?;
-    context.frontend.report(AppEvent::RulesAdded { address, count: asked.len() });
-    Ok(())
+    let new = change(old.as_deref())?;
+    atomic_write::write(path, new.as_bytes()).map_err(|error| cannot("written", error))
 }

@@ -2,11 +2,13 @@
 //!
 //! The command is derived from the rule that would allow the access, with two differences: the
 //! command preserves all other grants of the plugin, and it grants access to the directory that
-//! contains the file. If the call changes a resource, it grants both reading and writing.
+//! contains the file. If the call changes a resource, it grants both reading and writing. For a
+//! socket, the command grants only connections to it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use wardian_access::FileOperation;
 use wardian_diagnostic::SourceFile;
 use wardian_lang::{Block, EmptyScope, Expression, parse_body};
 use wardian_monitor::DeniedUse;
@@ -29,7 +31,7 @@ impl GrantCommand {
     /// expressed in options.
     pub(crate) fn for_denied_use(denied: &DeniedUse) -> Option<Self> {
         let mut command = Self::from_rule(denied.rule_to_add.as_deref()?)?;
-        if command.capability != "filesystem" {
+        if command.capability != "filesystem" || command.is_for_socket() {
             return Some(command);
         }
         let changes = denied.record.call == CHANGING_CALL;
@@ -44,6 +46,11 @@ impl GrantCommand {
             }
         }
         Some(command)
+    }
+
+    fn is_for_socket(&self) -> bool {
+        let access = self.options.iter().find(|(name, _)| name == "access");
+        access.is_some_and(|(_, words)| *words == [FileOperation::Connect.word()])
     }
 
     /// Parses a policy that consists of one rule.
@@ -164,6 +171,16 @@ mod tests {
         );
         let comma = "plugin \"a/b\" {\n allow process {\n arguments = [\"x,y\"]\n}\n}\n";
         assert_eq!(GrantCommand::from_rule(comma), None);
+    }
+
+    #[test]
+    fn grant_command_for_socket_names_only_the_socket() {
+        let rule = command("filesystem {\n directories = [\"/run/a.sock\"]\n access = [\"connect\"]\n}");
+        assert!(rule.is_for_socket());
+        assert_eq!(
+            rule.line("wardian"),
+            "wardian policy grant hashicorp/local filesystem -directories=/run/a.sock -access=connect"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_access::FileOperation;
 use wardian_diagnostic::SourceFile;
 use wardian_printable::escape::{Extent, escape};
 
@@ -101,9 +102,14 @@ impl CapabilityRequest {
     ) -> Result<Self, CapabilityRequestError> {
         let request = Self::without_reason(capability, arguments, root_module)?;
         if request.reason().trim().is_empty() {
-            Err(CapabilityRequestError::InvalidReason)
-        } else {
-            Ok(request)
+            return Err(CapabilityRequestError::InvalidReason);
+        }
+        match &request.rule.conditions {
+            Conditions::Filesystem(rule) if rule.access.contains(&FileOperation::Connect) => {
+                let problem = "a component cannot connect to Unix domain sockets";
+                Err(CapabilityRequestError::InvalidRule(problem.to_owned()))
+            }
+            _ => Ok(request),
         }
     }
 

@@ -33,7 +33,8 @@ impl PluginPolicy {
     pub fn native_confinement(&self) -> Result<NativeConfinement, Box<Denial>> {
         let mut confinement = NativeConfinement::default();
         for (path, access) in self.directories() {
-            for access in access {
+            // The kernel does not restrict connections to sockets.
+            for access in access.into_iter().filter(|access| *access != FileOperation::Connect) {
                 let whole = FileAccess::from_normalized(path.clone(), access).with_descendants();
                 if let Decision::Denied(denial) = self.decide(&AccessRequest::File(whole)) {
                     return Err(Box::new(denial));
@@ -41,6 +42,7 @@ impl PluginPolicy {
                 match access {
                     FileOperation::Read => confinement.read.push(path.clone()),
                     FileOperation::Write => confinement.write.push(path.clone()),
+                    FileOperation::Connect => {}
                 }
             }
         }
@@ -118,6 +120,13 @@ mod tests {
         assert_eq!(confinement(rules), Ok(NativeConfinement { read: both.clone(), write: both, ports }));
         let any = "allow network {\n hosts = [\"**\"]\n ports = [\"*\"]\n}";
         assert_eq!(confinement(any).map(|confinement| confinement.ports), Ok(None));
+    }
+
+    #[test]
+    fn sockets_are_not_readable() {
+        let rules = "allow filesystem {\n directories = [\"/run/a.sock\"]\n access = [\"connect\"]\n}";
+        let nothing = NativeConfinement { ports: Some(Vec::new()), ..NativeConfinement::default() };
+        assert_eq!(confinement(rules), Ok(nothing));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::policy::{DefaultAction, FileView, PluginPolicy};
 use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, PolicySetting, Settings};
 use crate::source_location::SourceLocation;
+use crate::unenforceable::UnenforceableRule;
 
 pub(crate) use combined::{GrantedAccess, GrantedPorts};
 pub(crate) use describe::conditions as describe_conditions;
@@ -46,6 +47,9 @@ pub struct Explanation {
     /// files' default actions determine the treatment.
     pub native: (NativePlugins, Option<SourceLocation>),
     pub credentials: Vec<ExplainedCredential>,
+    /// Rules and settings that cannot be enforced if the plugin is a native plugin that must be
+    /// confined.
+    pub unenforceable: Vec<UnenforceableRule>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,10 +135,18 @@ impl PluginPolicy {
             settings: self.settings.clone(),
             native: (native, native_place),
             credentials: self.credentials.iter().map(|binding| explained_credential(binding)).collect(),
+            unenforceable: match native {
+                NativePlugins::Confine | NativePlugins::ConfineOrWarn => self.unenforceable_for_native_code(),
+                NativePlugins::Allow
+                | NativePlugins::Warn
+                | NativePlugins::ConfineFiles
+                | NativePlugins::Deny => Vec::new(),
+            },
         }
     }
 
-    /// Returns the effectively granted directories. Denials within them apply to each access.
+    /// Returns the effectively granted directories and sockets. Denials within them apply to each
+    /// access.
     pub fn directories(&self) -> Vec<(PathBuf, BTreeSet<FileOperation>)> {
         let granted = self.effective().grants.into_keys().filter_map(GrantedAccess::into_directory);
         granted.filter_map(|(path, access)| self.applicable(path, access)).collect()

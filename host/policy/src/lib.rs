@@ -35,6 +35,7 @@ mod grant_status;
 mod host_pattern;
 mod identity_requirement;
 mod level;
+mod native_names;
 mod parse;
 mod plugin_pattern;
 mod policy;
@@ -46,6 +47,8 @@ mod rule;
 mod settings;
 mod source_location;
 mod suggest;
+mod template;
+mod unenforceable;
 mod units;
 mod untrusted;
 
@@ -62,7 +65,7 @@ pub use policy::{
     CONSENT_LOCK_FILE_NAME, DefaultAction, GrantedDirectory, POLICY_FILE_NAME, PluginPolicy, Policy,
     PolicyFile,
 };
-pub use policy_edit::{add_grants, grant_block};
+pub use policy_edit::{add_block, add_grants, grant_block};
 pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
 pub use protected::classes_of_file_name;
 pub use protected::content::{MAX_CONTENT_HEADER_LENGTH, recognize_content};
@@ -70,3 +73,5 @@ pub use publisher::{IdentityChange, IdentityPart, PublisherIdentity, PublisherId
 pub use rule::Effect;
 pub use settings::{EvaluationSettings, NativePlugins, PluginLimits, PolicySetting, Settings};
 pub use source_location::SourceLocation;
+pub use template::{PolicyTemplate, TemplateError, TemplateValues};
+pub use unenforceable::UnenforceableRule;

@@ -21,8 +21,9 @@ use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
 use crate::policy::{DefaultAction, PluginRules, PolicyFile};
 use crate::rule::{Effect, Rule};
-use crate::settings::Settings;
+use crate::settings::{NativePlugins, Settings};
 use crate::source_location::LineIndex;
+use crate::unenforceable::Unenforceable;
 
 /// Maximum number of reported problems; a file that is not a policy has a problem on almost every line.
 const MAX_PROBLEMS: usize = 50;
@@ -38,13 +39,20 @@ impl PolicyFile {
         if problems.has_errors() {
             return Err(problems);
         }
-        let mut reader =
-            Reader { level, root_module, lines: LineIndex::new(file), problems: Vec::new(), found: 0 };
+        let mut reader = Reader {
+            level,
+            root_module,
+            lines: LineIndex::new(file),
+            problems: Vec::new(),
+            found: 0,
+            contradictions: Vec::new(),
+        };
         let evaluation = reader.evaluation(&body);
         let (default_action, plugins) = reader.file(&body);
         let blocks = body.blocks_of(REQUIRE_SIGNATURE);
         let signatures = blocks.filter_map(|block| reader.identity_requirement(block)).collect();
         let name = Arc::clone(reader.lines.file_name());
+        let contradictions = std::mem::take(&mut reader.contradictions).into();
         Diagnostics::from(reader.finish()).into_result(Self {
             level,
             name,
@@ -52,6 +60,7 @@ impl PolicyFile {
             evaluation,
             plugins,
             signatures,
+            contradictions,
         })
     }
 }
@@ -62,6 +71,8 @@ struct Reader<'a> {
     lines: LineIndex,
     problems: Vec<Diagnostic>,
     found: usize,
+    /// Rules that cannot be enforced in blocks with `native = "confine"`.
+    contradictions: Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
@@ -103,13 +114,18 @@ impl Reader<'_> {
         let pattern = self.plugin_pattern(block);
         let mut settings = Settings::default();
         self.plugin_settings(body, &mut settings);
+        if let Some(attribute) = body.attribute("deterministic")
+            && settings.deterministic.as_ref().is_some_and(|set| set.value)
+        {
+            self.contradiction(&settings, Unenforceable::Deterministic, &attribute.name_span);
+        }
         let mut rules = Vec::new();
         let mut credentials = Vec::new();
         let mut limits: Option<&Span> = None;
         for inner in &body.blocks {
             match &*inner.kind {
-                "allow" => rules.extend(self.rule(inner, Effect::Allow).map(Arc::new)),
-                "deny" => rules.extend(self.rule(inner, Effect::Deny).map(Arc::new)),
+                "allow" => rules.extend(self.rule(inner, Effect::Allow, &settings).map(Arc::new)),
+                "deny" => rules.extend(self.rule(inner, Effect::Deny, &settings).map(Arc::new)),
                 "limits" if limits.is_some() => self.problem(
                     "Duplicate limits block",
                     "A plugin block can have only one limits block.",
@@ -119,7 +135,10 @@ impl Reader<'_> {
                     limits = Some(&inner.header_span);
                     self.limits(inner, &mut settings.limits);
                 }
-                "credential" => credentials.extend(self.credential(inner).map(Arc::new)),
+                "credential" => {
+                    self.contradiction(&settings, Unenforceable::Credential, &inner.header_span);
+                    credentials.extend(self.credential(inner).map(Arc::new));
+                }
                 _ => {}
             }
         }
@@ -149,10 +168,35 @@ impl Reader<'_> {
         }
     }
 
-    fn rule(&mut self, block: &Block, effect: Effect) -> Option<Rule> {
+    fn rule(&mut self, block: &Block, effect: Effect, settings: &Settings) -> Option<Rule> {
         let location = self.lines.location(&block.kind_span);
         let (reason, conditions) = self.conditions(block, effect)?;
-        Some(Rule { effect, location, reason, conditions })
+        let rule = Rule { effect, location, reason, conditions };
+        for part in Unenforceable::in_rule(&rule) {
+            let argument = match part {
+                Unenforceable::Datagrams => "schemes",
+                other => other.subject(),
+            };
+            let span = block.body.attribute(argument).map_or(&block.header_span, |one| &one.name_span);
+            self.contradiction(settings, part, span);
+        }
+        Some(rule)
+    }
+
+    /// Reports a part of a block that cannot be enforced, if the block requires its enforcement for
+    /// native plugins.
+    fn contradiction(&mut self, settings: &Settings, part: Unenforceable, at: &Span) {
+        let confines = settings.native.as_ref().is_some_and(|native| native.value == NativePlugins::Confine);
+        if confines && self.contradictions.len() < MAX_PROBLEMS {
+            let detail = format!(
+                "The block has native = \"confine\", but \"{}\" cannot be enforced for native plugins: {}. \
+                 Remove it, or write it in the block of a plugin that is a component.",
+                part.subject(),
+                part.reason()
+            );
+            let summary = "Rule cannot be enforced for native plugins";
+            self.contradictions.push(Diagnostic::error(summary, detail).at(at.clone()));
+        }
     }
 
     /// Reports unsupported arguments and blocks.

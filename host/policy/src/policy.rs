@@ -22,6 +22,7 @@ use wardian_access::{
     is_within,
 };
 use wardian_address::ProviderAddress;
+use wardian_diagnostic::Diagnostics;
 
 use crate::credential::CredentialBinding;
 use crate::decision::{Decision, Denial, DenialReason, Grant};
@@ -71,6 +72,7 @@ pub struct PolicyFile {
     pub(crate) evaluation: EvaluationSettings,
     pub(crate) plugins: Vec<PluginRules>,
     pub(crate) signatures: Vec<IdentityRequirement>,
+    pub(crate) contradictions: Diagnostics,
 }
 
 impl PolicyFile {
@@ -80,6 +82,12 @@ impl PolicyFile {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns an error for each rule that cannot be enforced although its block has
+    /// `native = "confine"`. Such a rule is enforced for components, so the file is valid.
+    pub fn contradictions(&self) -> &Diagnostics {
+        &self.contradictions
     }
 
     fn blocks(&self, plugin: &ProviderAddress) -> impl Iterator<Item = &PluginRules> {
@@ -508,8 +516,8 @@ impl PluginPolicy {
     }
 
     fn read_only_path(&self, access: &FileAccess) -> Option<&Path> {
-        let is_write = access.operation() == FileOperation::Write;
-        let path = self.read_only.iter().filter(|_| is_write).find(|path| {
+        let changes = access.operation() != FileOperation::Read;
+        let path = self.read_only.iter().filter(|_| changes).find(|path| {
             is_within(access.path(), path)
                 || is_within(path, access.path()) && access.extent() != AccessExtent::NewDirectory
         });

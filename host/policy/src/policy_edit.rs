@@ -56,6 +56,23 @@ pub fn add_grants(
     Ok(new)
 }
 
+/// Adds a `plugin` block at the end of the root module's policy. If `text` is `None`, the result is a
+/// new file. Blocks of the same plugin are combined, so a separate block can only narrow the settings
+/// of other blocks.
+///
+/// # Errors
+/// Returns an error if the text is not a valid policy, before or after the change.
+pub fn add_block(text: Option<&str>, block: &str, root_module: &Path) -> Result<String, Diagnostics> {
+    let old = text.unwrap_or(NEW_FILE);
+    let read = |text: &str| {
+        PolicyFile::parse(Level::RootModule, &SourceFile::new(POLICY_FILE_NAME, text), root_module)
+    };
+    read(old)?;
+    let new = append(old, block);
+    read(&new)?;
+    Ok(new)
+}
+
 /// Whether a block's label matches only the plugin.
 fn is_for(label: &str, plugin: &ProviderAddress) -> bool {
     PluginPattern::parse(label).is_ok_and(|pattern| pattern.is_exactly(plugin))
@@ -99,20 +116,25 @@ fn denied(block: &PluginRules) -> Vec<GrantedAccess> {
 }
 
 fn insert_text(old: &str, plugin: &ProviderAddress, requests: &[&CapabilityRequest]) -> String {
-    let with_line_ends =
-        |added: String| if old.contains("\r\n") { added.replace('\n', "\r\n") } else { added };
     match insertion_point(old, plugin) {
         Some(at) => {
             let (before, after) = old.split_at(at);
             let is_first = before.trim_end().ends_with('{');
             let gap = if is_first { "" } else { "\n" };
-            format!("{before}{}{after}", with_line_ends(format!("{gap}{}", render_rules(requests))))
+            let added = with_line_ends_of(old, format!("{gap}{}", render_rules(requests)));
+            format!("{before}{added}{after}")
         }
-        None => {
-            let gap = if old.is_empty() || old.ends_with('\n') { "\n" } else { "\n\n" };
-            format!("{old}{}", with_line_ends(format!("{gap}{}", grant_block(plugin, requests))))
-        }
+        None => append(old, &grant_block(plugin, requests)),
     }
+}
+
+fn append(old: &str, block: &str) -> String {
+    let gap = if old.is_empty() || old.ends_with('\n') { "\n" } else { "\n\n" };
+    format!("{old}{}", with_line_ends_of(old, format!("{gap}{block}")))
+}
+
+fn with_line_ends_of(old: &str, added: String) -> String {
+    if old.contains("\r\n") { added.replace('\n', "\r\n") } else { added }
 }
 
 fn render_rules(requests: &[&CapabilityRequest]) -> String {

@@ -62,8 +62,9 @@ pub fn least_privilege_policy(
 /// The accesses of one plugin, as rendered values.
 #[derive(Default)]
 struct PluginAccesses {
-    /// HTTP methods, by scheme, port, listed addresses, and host.
-    network: BTreeMap<(NetworkKey, String), BTreeSet<String>>,
+    /// HTTP methods, by scheme, port, listed addresses, and host; `None` if a connection has no known
+    /// method.
+    network: BTreeMap<(NetworkKey, String), Option<BTreeSet<String>>>,
     files: BTreeMap<PathBuf, NeededFileAccess>,
     environment: BTreeSet<String>,
     /// Program, arguments, and variables, if there are any.
@@ -98,9 +99,17 @@ impl PluginAccesses {
                     other => Some(list([other.word()])?),
                 };
                 let port = Some(network.port()).filter(|port| network.scheme().port() != Some(*port));
-                let methods = self.network.entry(((scheme, port, named), host)).or_default();
-                if let Some(method) = network.method() {
-                    methods.insert(string_literal(method)?);
+                let method =
+                    network.method().map(|method| string_literal(method).ok_or(())).transpose().ok()?;
+                let methods = self.network.entry(((scheme, port, named), host));
+                let methods = methods.or_insert_with(|| Some(BTreeSet::new()));
+                match (method, &mut *methods) {
+                    (Some(method), Some(known)) => {
+                        known.insert(method);
+                    }
+                    // A rule with methods does not allow a connection whose method is unknown.
+                    (None, _) => *methods = None,
+                    (Some(_), None) => {}
                 }
             }
             // A rule for a connection also grants the lookup that precedes it.
@@ -144,7 +153,7 @@ impl PluginAccesses {
 
     fn rules(self, root_module: &Path) -> Vec<String> {
         let mut rules = Vec::new();
-        let mut destinations: BTreeMap<(NetworkKey, BTreeSet<String>), Vec<String>> = BTreeMap::new();
+        let mut destinations: BTreeMap<(NetworkKey, Option<BTreeSet<String>>), Vec<String>> = BTreeMap::new();
         for ((key, host), methods) in self.network {
             destinations.entry((key, methods)).or_default().push(host);
         }
@@ -152,8 +161,8 @@ impl PluginAccesses {
             let mut arguments = vec![("hosts", list_literal(&hosts))];
             arguments.extend(schemes.map(|schemes| ("schemes", schemes)));
             arguments.extend(port.map(|port| ("ports", format!("[{port}]"))));
-            let methods: Vec<String> = methods.into_iter().collect();
-            arguments.extend((!methods.is_empty()).then(|| ("methods", list_literal(&methods))));
+            let methods: Option<Vec<String>> = methods.map(|methods| methods.into_iter().collect());
+            arguments.extend(methods.map(|methods| ("methods", list_literal(&methods))));
             arguments.extend(addresses.map(|addresses| ("addresses", addresses)));
             rules.push(rule("network", &arguments));
         }
@@ -338,6 +347,21 @@ mod tests {
         assert!(!own.decide_at(&inside, "10.1.2.4".parse().unwrap()).is_allowed());
         let stranger = policy.for_plugin(&ProviderAddress::parse("acme/other").unwrap());
         assert!(!stranger.decide(&network("https", "api.example.com", "GET")).is_allowed());
+    }
+
+    #[test]
+    fn connection_without_method_needs_rule_without_methods() {
+        let connection = NetworkRequest::connection(Scheme::Https, "api.example.com", 443).unwrap();
+        let connection = AccessRequest::Network(connection);
+        let request = network("https", "api.example.com", "GET");
+        for uses in [[connection.clone(), request.clone()], [request.clone(), connection.clone()]] {
+            let least = least_privilege_policy(Path::new(ROOT), uses.clone().map(needed));
+            let policy = policy(&least.text);
+            let own = policy.for_plugin(&ProviderAddress::parse("acme/cloud").unwrap());
+            for one in uses {
+                assert!(own.decide(&one).is_allowed(), "{one}\n{}", least.text);
+            }
+        }
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl ProtectedFiles {
                 AccessExtent::Tree => true,
                 // A write may change a directory's mode, which determines who can change the files
                 // in it.
-                AccessExtent::Path => access.operation() == FileOperation::Write,
+                AccessExtent::Path => access.operation() != FileOperation::Read,
                 AccessExtent::Metadata | AccessExtent::NewDirectory => false,
             };
             if includes_below {

@@ -23,18 +23,21 @@ pub enum NativePlugins {
     Allow,
     /// The plugin runs, with a warning.
     Warn,
-    /// The plugin runs confined by the kernel to the granted accesses. If the kernel cannot confine
-    /// it, it runs with a warning.
+    /// The plugin runs confined as far as possible, with a warning if confinement is incomplete.
     ConfineOrWarn,
-    /// The plugin runs only if the kernel can confine it to the granted accesses.
+    /// The plugin runs only if the kernel can confine it to the granted directories and TCP ports.
+    /// Other rules are not enforced.
+    ConfineFiles,
+    /// The plugin runs only if a supervisor can confine it to the granted files, hosts, sockets and
+    /// programs.
     Confine,
     /// The plugin does not run.
     Deny,
 }
 
 impl NativePlugins {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Allow, Self::Warn, Self::ConfineOrWarn, Self::Confine, Self::Deny];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Allow, Self::Warn, Self::ConfineOrWarn, Self::ConfineFiles, Self::Confine, Self::Deny];
 
     /// Returns the name in a policy.
     pub const fn as_str(self) -> &'static str {
@@ -42,6 +45,7 @@ impl NativePlugins {
             Self::Allow => "allow",
             Self::Warn => "warn",
             Self::ConfineOrWarn => "confine-or-warn",
+            Self::ConfineFiles => "confine-files",
             Self::Confine => "confine",
             Self::Deny => "deny",
         }

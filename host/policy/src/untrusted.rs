@@ -40,6 +40,9 @@ impl UntrustedRestrictions {
             AccessRequest::File(file) if file.operation() == FileOperation::Write => {
                 Some("files are not written")
             }
+            AccessRequest::File(file) if file.operation() == FileOperation::Connect => {
+                Some("connections to sockets are not opened")
+            }
             AccessRequest::File(file)
                 if self.is_hidden(file.path()) || self.has_hidden_class(file.path(), classes) =>
             {

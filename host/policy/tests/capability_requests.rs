@@ -32,7 +32,7 @@ fn network(hosts: &[&str]) -> CapabilityRequest {
 #[test]
 fn rejects_requests_that_no_rule_grants() {
     let reason: (&str, &[&str]) = ("reason", &["why"]);
-    let all: [(&str, &Arguments<'_>); 13] = [
+    let all: [(&str, &Arguments<'_>); 14] = [
         ("network", &[("hosts", &["a.example"]), ("reason", &["safe \u{202e}live"])]),
         ("network", &[("hosts", &["https://a.example/"]), reason]),
         ("network", &[reason]),
@@ -43,6 +43,7 @@ fn rejects_requests_that_no_rule_grants() {
         ("network", &[("hosts", &["a.example"]), ("x = 1\n", &["a"]), reason]),
         ("network {}\n allow network", &[("hosts", &["a.example"]), reason]),
         ("filesystem", &[("directories", &["../other"]), reason]),
+        ("filesystem", &[("directories", &["/run/a.sock"]), ("access", &["connect"]), reason]),
         ("environment", &[("names", &["A=B"]), reason]),
         ("process", &[("program", &["git"]), reason]),
         ("credential", &[reason]),

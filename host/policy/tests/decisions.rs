@@ -97,6 +97,59 @@ fn network_rules_match_destinations() {
 }
 
 #[test]
+fn connection_with_unknown_method_matches_only_denials_of_methods() {
+    let policy = project(
+        r#"
+        plugin "acme/http" {
+          allow network {
+            hosts = ["open.example.com", "closed.example.com"]
+          }
+          allow network {
+            hosts   = ["get.example.com"]
+            methods = ["GET"]
+          }
+          allow network {
+            hosts   = ["closed.example.com"]
+            schemes = ["tcp"]
+            ports   = [443]
+          }
+          deny network {
+            hosts   = ["closed.example.com"]
+            methods = ["DELETE"]
+          }
+        }
+        "#,
+    );
+    check(
+        &policy,
+        "acme/http",
+        &[
+            "open https://open.example.com:443",
+            "GET https://closed.example.com",
+            "tcp://closed.example.com:443",
+        ],
+        &[
+            "open https://get.example.com:443",
+            "open https://closed.example.com:443",
+            "open https://open.example.com:8443",
+            "open http://open.example.com:80",
+        ],
+    );
+}
+
+#[test]
+fn confinement_of_native_code_is_ordered_by_strictness() {
+    let with = |level, native: &str| (level, format!("plugin \"*\" {{\n  native = \"{native}\"\n}}\n"));
+    let native = |one: &str, two: &str| {
+        let (one, two) = (with(Level::User, one), with(Level::RootModule, two));
+        policy(&[(one.0, &one.1), (two.0, &two.1)]).for_plugin(&plugin("acme/a")).native()
+    };
+    assert_eq!(native("confine-or-warn", "confine-files"), NativePlugins::ConfineFiles);
+    assert_eq!(native("confine", "confine-files"), NativePlugins::Confine);
+    assert_eq!(native("deny", "confine"), NativePlugins::Deny);
+}
+
+#[test]
 fn resolved_address_is_checked_separately() {
     let policy = project(
         r#"
@@ -479,6 +532,48 @@ fn denial_suggests_the_missing_rule() {
     insta::assert_snapshot!(network);
     assert_eq!(rule("run git *"), "");
     assert!(matches!(request("lookup a"), AccessRequest::LookUp(_)));
+}
+
+#[test]
+fn connections_to_sockets_are_a_separate_access() {
+    let policy = project(
+        r#"
+        plugin "acme/files" {
+          allow filesystem {
+            directories = ["/run/acme.sock", "/run/user/1000"]
+            access      = ["connect"]
+          }
+          allow filesystem {
+            directories = ["/srv/data"]
+            access      = ["read", "write"]
+          }
+          deny filesystem {
+            directories = ["/run/user/1000/bus"]
+          }
+        }
+        "#,
+    );
+    check(
+        &policy,
+        "acme/files",
+        &["socket /run/acme.sock", "socket /run/user/1000/agent.sock", "read /srv/data/a"],
+        &[
+            "read /run/acme.sock",
+            "write /run/acme.sock",
+            "socket /srv/data/a.sock",
+            "socket /run/user/1000/bus",
+            "socket /run/docker.sock",
+        ],
+    );
+    let view = policy.for_plugin(&plugin("acme/files"));
+    let Decision::Denied(denial) = view.decide(&request("socket /run/docker.sock")) else { panic!() };
+    assert!(denial.to_string().contains("connecting to the socket \"/run/docker.sock\""), "{denial}");
+    insta::assert_snapshot!(view.rule_for(&request("socket /run/docker.sock"), None).unwrap_or_default());
+    let explanation = view.explain();
+    let allowed: Vec<&str> = explanation.allowed.iter().map(|one| &*one.description).collect();
+    assert_eq!(allowed, ["connect /run/acme.sock", "connect /run/user/1000", "read, write /srv/data"]);
+    let denied: Vec<&str> = explanation.denied.iter().map(|one| &*one.description).collect();
+    assert_eq!(denied, ["read, write, connect /run/user/1000/bus"]);
 }
 
 #[test]

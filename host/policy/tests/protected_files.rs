@@ -114,6 +114,21 @@ fn denials_name_the_class_and_the_rule() {
 }
 
 #[test]
+fn connections_to_protected_sockets_need_the_class() {
+    let rules = |classes: &str| {
+        let rule = "directories = [\".\"]\n access = [\"connect\"]\n";
+        project(&format!("plugin \"acme/files\" {{\n allow filesystem {{\n{rule}{classes}}}\n}}\n"))
+    };
+    assert!(is_allowed(&rules(""), "socket a.sock"));
+    assert!(!is_allowed(&rules(""), "socket .git/fsmonitor--daemon.ipc"));
+    assert!(is_allowed(&rules("protected = [\"version-control\"]\n"), "socket .git/fsmonitor--daemon.ipc"));
+    let mut policy = rules("");
+    policy.distrust([]);
+    let Decision::Denied(denial) = decide(&policy, "socket a.sock") else { panic!() };
+    assert!(denial.to_string().contains("connections to sockets are not opened"), "{denial}");
+}
+
+#[test]
 fn denials_take_precedence_over_named_classes() {
     let text = "plugin \"acme/files\" {\n  deny filesystem {\n    directories = [\"modules\"]\n  }\n}\n";
     let policy = project(&(rules("    protected = [\"configuration\"]\n") + text));

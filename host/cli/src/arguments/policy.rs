@@ -30,6 +30,9 @@ pub(crate) enum PolicyCommand {
     /// Adds rules to wardian.policy.hcl in the configuration's directory: for all requests of
     /// the plugin that no policy grants yet or, if a capability is given, for that capability,
     /// with the arguments that `allow` has in a policy.
+    ///
+    /// With -template, adds the rules that a well-known native provider needs, and confines it to
+    /// them. Some templates need values that only you know, in -hosts or -directories.
     Grant(Box<PolicyGrantArguments>),
 }
 
@@ -73,7 +76,7 @@ pub(crate) struct PolicyGrantArguments {
     /// Directories (filesystem).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) directories: Vec<String>,
-    /// read, write (filesystem).
+    /// read, write, connect (filesystem).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) access: Vec<String>,
     /// Classes of protected files that are included (filesystem).
@@ -94,6 +97,13 @@ pub(crate) struct PolicyGrantArguments {
     /// The reason, for readers of the policy.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
+    /// Grant what Wardian's template for this native provider contains. Its options are -hosts,
+    /// -ports (of these hosts), -directories and -instance-credentials.
+    #[arg(long)]
+    pub(crate) template: bool,
+    /// Include the addresses at which clouds serve the credentials of a machine.
+    #[arg(long)]
+    pub(crate) instance_credentials: bool,
     /// Use the version that `wardian init -upgrade` would select.
     #[arg(long)]
     pub(crate) upgrade: bool,

@@ -12,7 +12,7 @@ use wardian_app::backend_init;
 use wardian_app::built_in;
 use wardian_app::consent;
 use wardian_app::modules::{self, ModuleOptions};
-use wardian_app::native_confinement;
+use wardian_app::native_confinement::{self, ConfinementLevel};
 use wardian_app::plugin_path;
 use wardian_app::plugins;
 use wardian_app::requirements;
@@ -235,16 +235,25 @@ async fn choose(
 
 fn warn_of_native(context: &CommandContext, selection: &Selection) -> Outcome<()> {
     let policy = context.app.policy()?;
-    let is_confined =
-        |address: &ProviderAddress| native_confinement::is_wanted(policy.for_plugin(address).native());
-    let native: Vec<String> = selection
-        .plugins
-        .iter()
-        .filter(|(address, chosen)| {
-            matches!(chosen.artifact, PluginArtifact::Native(_)) && !is_confined(address)
-        })
-        .map(|(address, chosen)| format!(" - {} v{}", address.for_display(), chosen.version))
-        .collect();
+    let mut native = Vec::new();
+    let mut confined = Vec::new();
+    for (address, chosen) in &selection.plugins {
+        if !matches!(chosen.artifact, PluginArtifact::Native(_)) {
+            continue;
+        }
+        let name = format!(" - {} v{}", address.for_display(), chosen.version);
+        match native_confinement::displayed_level(policy.for_plugin(address).native()) {
+            Some(level) if level > ConfinementLevel::None => confined.push(format!("{name}: {level}")),
+            // With confinement that only is preferred, the plugin runs without it.
+            _ => native.push(name),
+        }
+    }
+    if !confined.is_empty() {
+        context.shell.say(printable!(
+            "\nNative plugins are confined, at these levels:\n{}",
+            PrintableText::from_lines(&confined.join("\n"))
+        ));
+    }
     if native.is_empty() {
         return Ok(());
     }

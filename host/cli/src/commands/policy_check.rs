@@ -49,7 +49,11 @@ impl CommandSpec for PolicyCheckArguments {
 
 fn run(context: &CommandContext, arguments: &PolicyCheckArguments) -> Status {
     let (files, problems) = match read(context, arguments.file.as_deref()) {
-        Ok(files) => (files, Diagnostics::new()),
+        Ok(files) => {
+            let contradictions =
+                files.iter().flat_map(|file| file.contradictions().iter().cloned()).collect();
+            (files, contradictions)
+        }
         Err(problems) => (Vec::new(), problems),
     };
     let valid = !problems.has_errors();

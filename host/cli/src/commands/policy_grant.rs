@@ -1,7 +1,9 @@
 //! `wardian policy grant`: adds rules to the root module's policy.
 
+mod from_template;
+
 use async_trait::async_trait;
-use wardian_address::Constraints;
+use wardian_address::{Constraints, ProviderAddress};
 use wardian_app::consent::{ConsentRequest, confirm_grant, write};
 use wardian_app::consent_lock;
 use wardian_app::requirements;
@@ -12,7 +14,7 @@ use wardian_install::package::{ComponentArtifact, PluginArtifact};
 use wardian_install::selection::{
     LockFilePolicy, Requirements, SelectionError, SelectionOptions, VersionPolicy, select,
 };
-use wardian_policy::{CapabilityRequest, RuleArgument, grant_block, load};
+use wardian_policy::{CapabilityRequest, PolicyTemplate, RuleArgument, grant_block, load};
 
 use crate::arguments::PolicyGrantArguments;
 use crate::command_context::CommandContext;
@@ -37,6 +39,12 @@ impl CommandSpec for PolicyGrantArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome {
+    if arguments.template {
+        return from_template::run(context, arguments).await;
+    }
+    if arguments.instance_credentials {
+        return Err(usage("Template required", "-instance-credentials extends the rules of -template."));
+    }
     let asked = match &arguments.capability {
         Some(capability) => vec![stated(context, capability, arguments)?],
         None => {
@@ -48,14 +56,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
     let policy =
         load(&context.app.environment.policy_places(&context.app.directory, &context.app.started_in))?;
     let asking = ConsentRequest::new(address, &asked, &policy);
-    let denied: Diagnostics = asking
-        .denied()
-        .map(|(asked, by)| {
-            let detail =
-                format!("A grant would have no effect: {by}.\n\n{}", asked.block("allow").trim_end());
-            Diagnostic::error("Denied by policy", detail)
-        })
-        .collect();
+    let denied = denials(&asking);
     let open = asking.open();
     if open.is_empty() {
         denied.into_result(())?;
@@ -65,22 +66,49 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
     }
     context.shell.print(PrintableText::from_lines(&grant_block(address, &open)));
     // A user who names the capability does not need its description.
-    if !arguments.yes && arguments.capability.is_none() {
-        if !context.shell.can_ask() || !context.app.environment.may_ask() {
-            return Err(Failure::error(
-                "Approval required",
-                "Review the grant shown above, and approve it with the option -yes.",
-            ));
-        }
-        if !confirm_grant(&context.app, address).await? {
-            context.shell.say("Nothing was granted.");
-            return Ok(Status::Failed);
-        }
+    if arguments.capability.is_none() && !is_approved(context, arguments).await? {
+        return Ok(Status::Failed);
     }
     write(&context.app, address, &open)?;
     context.app.record_grants_to(address)?;
     denied.into_result(())?;
     Ok(Status::Success)
+}
+
+/// Returns an error for each request that no rule of the root module can grant.
+fn denials(asking: &ConsentRequest<'_>) -> Diagnostics {
+    let denied = asking.denied().map(|(asked, by)| {
+        let detail = format!("A grant would have no effect: {by}.\n\n{}", asked.block("allow").trim_end());
+        Diagnostic::error("Denied by policy", detail)
+    });
+    denied.collect()
+}
+
+/// Asks whether to add the rules that were printed, unless the user has approved them on the command
+/// line.
+async fn is_approved(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<bool> {
+    if arguments.yes {
+        return Ok(true);
+    }
+    if !context.shell.can_ask() || !context.app.environment.may_ask() {
+        return Err(Failure::error(
+            "Approval required",
+            "Review the grant shown above, and approve it with the option -yes.",
+        ));
+    }
+    let is_approved = confirm_grant(&context.app, &arguments.plugin).await?;
+    if !is_approved {
+        context.shell.say("Nothing was granted.");
+    }
+    Ok(is_approved)
+}
+
+fn usage(summary: &str, detail: &str) -> Failure {
+    Failure::Usage(Usage {
+        summary: summary.to_owned(),
+        detail: detail.to_owned(),
+        command: "policy grant".to_owned(),
+    })
 }
 
 /// Returns the options that correspond to arguments of rules, each with the name of its argument.
@@ -122,16 +150,27 @@ fn stated(
         .map_err(|problem| Failure::error("Invalid grant", sentence(&problem.to_string())))
 }
 
+fn native_detail(address: &ProviderAddress) -> String {
+    let name = address.for_display();
+    let template = match PolicyTemplate::for_plugin(address) {
+        Some(_) => {
+            format!(" To confine it to the access that it needs, run `policy grant {name} -template`.")
+        }
+        None => String::new(),
+    };
+    format!(
+        "{name} is a native program and requests no access. It runs outside the sandbox: unless a policy \
+         confines it, it can do anything you can, whatever the policies grant.{template}"
+    )
+}
+
 fn refuse_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
     let Some((name, _)) = rule_arguments(arguments).into_iter().next() else { return Ok(()) };
-    Err(Failure::Usage(Usage {
-        summary: "Capability required".to_owned(),
-        detail: format!(
-            "-{name} applies to a capability. Specify the capability as an argument after the address: \
-             network, filesystem, environment, process or communicator."
-        ),
-        command: "policy grant".to_owned(),
-    }))
+    let detail = format!(
+        "-{name} applies to a capability. Specify the capability as an argument after the address: network, \
+         filesystem, environment, process or communicator."
+    );
+    Err(usage("Capability required", &detail))
 }
 
 /// Returns the declared requests of the version that `init` would select.
@@ -168,14 +207,7 @@ async fn chosen(context: &CommandContext, arguments: &PolicyGrantArguments) -> O
         })?;
     match selection.plugins.into_values().next().map(|chosen| chosen.artifact) {
         Some(PluginArtifact::Component(component)) => Ok(component),
-        Some(PluginArtifact::Native(_)) => Err(Failure::error(
-            "Nothing to grant",
-            format!(
-                "{} is a native program and runs outside the sandbox: it can do anything you can, whatever \
-                 the policies grant.",
-                address.for_display()
-            ),
-        )),
+        Some(PluginArtifact::Native(_)) => Err(Failure::error("Nothing to grant", native_detail(address))),
         None => Err(Failure::error(
             "Nothing to grant",
             format!("{} is built in to Wardian and requests no access.", address.for_display()),

@@ -1,7 +1,9 @@
 //! Renders the effective policy as text.
 
+use wardian_app::native_confinement::displayed_level;
 use wardian_policy::{
     CredentialSource, DefaultAction, Explained, ExplainedCredential, Explanation, NativePlugins, PolicyFile,
+    UnenforceableRule,
 };
 
 use super::RenderOptions;
@@ -48,6 +50,7 @@ pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions
     if explanation.is_cut_short {
         page.push("There are too many rules to compare all of them: the lists are incomplete.\n\n");
     }
+    unenforceable(&explanation.unenforceable, &mut page);
     limits(explanation, &mut page);
     native(explanation, &mut page);
     if !explanation.credentials.is_empty() {
@@ -91,6 +94,19 @@ fn rules(title: &'static str, rules: &[Explained], page: &mut Page) {
     page.push("\n");
 }
 
+fn unenforceable(rules: &[UnenforceableRule], page: &mut Page) {
+    if rules.is_empty() {
+        return;
+    }
+    page.paint(Style::Bold, "Cannot be enforced if the plugin is native:");
+    page.push("\n");
+    for rule in rules {
+        append_line!(page, "  {:<13} {}", rule.subject, rule.reason);
+        append_line!(page, "  {:<13} {}", "", rule.location);
+    }
+    page.push("\n");
+}
+
 fn limits(explanation: &Explanation, page: &mut Page) {
     let limits = explanation.settings.limits.entries();
     if limits.is_empty() {
@@ -110,11 +126,15 @@ fn native(explanation: &Explanation, page: &mut Page) {
         NativePlugins::Allow => "runs",
         NativePlugins::Warn => "runs, with a warning",
         NativePlugins::ConfineOrWarn => {
-            "runs, confined by the kernel to the directories and TCP ports above; if that is impossible, \
-             with a warning"
+            "runs, confined to the access above as far as possible, with a warning if confinement is \
+             incomplete"
+        }
+        NativePlugins::ConfineFiles => {
+            "runs only if the kernel can confine it to the directories and TCP ports above; any host is \
+             allowed at these ports"
         }
         NativePlugins::Confine => {
-            "runs only if the kernel can confine it to the directories and TCP ports above"
+            "runs only if it can be confined to the files, hosts, sockets and programs above"
         }
         NativePlugins::Deny => "does not run",
     };
@@ -124,6 +144,9 @@ fn native(explanation: &Explanation, page: &mut Page) {
         None => String::new(),
     };
     append_line!(page, "As native code it {told}{by}.");
+    if let Some(level) = displayed_level(*native) {
+        append_line!(page, "The level of confinement on this machine is \"{level}\".");
+    }
     if let Some(set) = explanation.settings.deterministic.as_ref().filter(|set| set.value) {
         append_line!(
             page,

@@ -8,6 +8,7 @@ use wardian_access::{AddressKind, CommunicatorConnection, Host, NetworkRequest, 
 
 use super::Effect;
 use crate::address_pattern::AddressPattern;
+use crate::glob::OnUndecidable;
 use crate::host_pattern::{Depth, HostPattern};
 
 /// `allow network`, `deny network`.
@@ -156,6 +157,10 @@ impl NetworkRule {
         let method_matches = match (&self.methods, request.method()) {
             (None, _) => true,
             (Some(methods), Some(method)) => methods.contains(method),
+            // On a connection, the host does not know the method.
+            (Some(_), None) if request.scheme().has_methods() => {
+                effect.on_undecidable() == OnUndecidable::Match
+            }
             // Other protocols have no methods.
             (Some(_), None) => false,
         };

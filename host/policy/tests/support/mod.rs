@@ -9,7 +9,7 @@ use std::path::Path;
 
 use wardian_access::{
     AccessRequest, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation, NetworkRequest,
-    ProcessStart,
+    ProcessStart, Scheme,
 };
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::{Diagnostics, NoStyle, SourceFile};
@@ -49,8 +49,9 @@ pub fn plugin(address: &str) -> ProviderAddress {
     ProviderAddress::parse(address).unwrap()
 }
 
-/// Parses a request: `GET https://a.example`, `tcp://a.example:5432`, `lookup a.example`, `read
-/// a/b`, `write a/b`, `env NAME`, `run [VARIABLE=] PROGRAM ARGUMENTS`, `connect HOST PORT`.
+/// Parses a request: `GET https://a.example`, `tcp://a.example:5432`, `open https://a.example:443`,
+/// `lookup a.example`, `read a/b`, `write a/b`, `socket a/b`, `env NAME`, `run [VARIABLE=] PROGRAM ARGUMENTS`,
+/// `connect HOST PORT`.
 pub fn request(text: &str) -> AccessRequest {
     let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
     let file =
@@ -60,9 +61,17 @@ pub fn request(text: &str) -> AccessRequest {
         return AccessRequest::Network(NetworkRequest::tcp(host, port.parse().unwrap()).unwrap());
     }
     match verb {
+        "open" => {
+            let (scheme, authority) = rest.split_once("://").unwrap();
+            let scheme = Scheme::ALL.into_iter().find(|known| known.word() == scheme).unwrap();
+            let (host, port) = authority.rsplit_once(':').unwrap();
+            let port = port.parse().unwrap();
+            AccessRequest::Network(NetworkRequest::connection(scheme, host, port).unwrap())
+        }
         "lookup" => AccessRequest::LookUp(wardian_access::Host::parse(rest).unwrap()),
         "read" => file(FileOperation::Read),
         "write" => file(FileOperation::Write),
+        "socket" => file(FileOperation::Connect),
         "env" => AccessRequest::Environment(EnvironmentName::new(rest).unwrap()),
         "run" => {
             let mut words = rest.split(' ').map(str::to_owned).peekable();

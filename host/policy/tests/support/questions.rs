@@ -57,15 +57,16 @@ fn rule() -> impl Strategy<Value = String> {
                 argument("addresses", addresses.as_ref())
             )
         });
-    let files =
-        (some(&[".", "a", "a/b", "/opt"]), some(&["read", "write"])).prop_map(|(directories, access)| {
+    let files = (some(&[".", "a", "a/b", "/opt"]), some(&["read", "write", "connect"])).prop_map(
+        |(directories, access)| {
             let directories = directories.unwrap_or_else(|| vec!["."]);
             format!(
                 "filesystem {{\ndirectories = {}\n{}}}\n",
                 list(&directories),
                 argument("access", access.as_ref())
             )
-        });
+        },
+    );
     let names = some(&["A", "B", "A*", "*B", "*"]).prop_map(|names| {
         format!("environment {{\nnames = {}\n}}\n", list(&names.unwrap_or_else(|| vec!["A"])))
     });
@@ -111,7 +112,7 @@ pub fn settings() -> impl Strategy<Value = String> {
         .prop_map(|(one, two, three, four, five, six)| {
             format!("limits {{\n{one}{two}{three}{four}{five}{six}}}\n")
         });
-    let native = set("native", &["\"allow\"", "\"warn\"", "\"deny\""]);
+    let native = set("native", &["\"allow\"", "\"warn\"", "\"confine-files\"", "\"confine\"", "\"deny\""]);
     let block = (
         prop::sample::select(&["*", "acme/*", "acme/dns", "other/dns"][..]),
         native,
@@ -144,7 +145,7 @@ pub fn any_request() -> impl Strategy<Value = AccessRequest> {
             .prop_map(|(method, secure, host, port)| {
                 format!("{method} http{}://{host}:{port}", if secure { "s" } else { "" })
             }),
-        (prop::sample::select(&["read", "write"][..]), path)
+        (prop::sample::select(&["read", "write", "socket"][..]), path)
             .prop_map(|(access, path)| format!("{access} {path}")),
         word().prop_map(|name| format!("env {name}")),
         prop::collection::vec(word(), 1..4).prop_map(|words| format!("run {}", words.join(" "))),

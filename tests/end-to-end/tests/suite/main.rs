@@ -48,6 +48,7 @@ mod native_plugins;
 mod newcomer;
 mod options;
 mod policy_commands;
+mod policy_templates;
 #[cfg(unix)]
 mod product_names;
 #[cfg(unix)]

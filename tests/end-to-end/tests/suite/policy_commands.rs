@@ -82,6 +82,22 @@ fn policy_check_reports_problems() {
 }
 
 #[test]
+fn rules_that_cannot_be_enforced_for_native_plugins_are_reported() {
+    let rule = "  allow network {\n    hosts   = [\"api.example.com\"]\n    methods = [\"GET\"]\n  }\n";
+    let confined = format!("plugin \"acme/dns\" {{\n  native = \"confine\"\n{rule}}}\n");
+    let project = Project::new(&[("wardian.policy.hcl", &confined)]);
+    assert_seen!("policy_check_unenforceable", project.run("policy check").ended_with(1));
+    assert_seen!("policy_explain_unenforceable", project.run("policy explain acme/dns").success());
+    assert_seen!("policy_explain_unenforceable_json", project.run("policy explain -json acme/dns").success());
+    // The plugin that this block applies to may be a component.
+    let separate = format!("plugin \"*\" {{\n  native = \"confine\"\n}}\nplugin \"acme/dns\" {{\n{rule}}}\n");
+    project.write("wardian.policy.hcl", separate);
+    project.run("policy check").success();
+    let explained = project.run("policy explain acme/dns").success();
+    assert!(explained.out.contains("methods       TLS hides"), "{}", explained.text());
+}
+
+#[test]
 fn policy_explain_shows_decisions() {
     let project = project();
     project.write("home/.config/wardian/wardian.policy.hcl", "otherwise = \"defer\"\n");

@@ -1,7 +1,10 @@
 //! Renders the effective policy of a plugin as JSON.
 
 use serde::Serialize;
-use wardian_policy::{CredentialSource, Explained, ExplainedCredential, Explanation, SourceLocation};
+use wardian_app::native_confinement::displayed_level;
+use wardian_policy::{
+    CredentialSource, Explained, ExplainedCredential, Explanation, SourceLocation, UnenforceableRule,
+};
 
 /// The output of `policy explain -json`.
 #[derive(Serialize)]
@@ -16,8 +19,12 @@ pub(crate) struct PolicyDocument<'a> {
     complete: bool,
     limits: Vec<Limit<'a>>,
     native: Setting<'a, &'static str>,
+    /// The level of confinement on this machine, if the plugin is native and is confined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confinement: Option<&'static str>,
     deterministic: Setting<'a, bool>,
     credentials: Vec<Credential<'a>>,
+    unenforceable: Vec<Unenforceable<'a>>,
 }
 
 #[derive(Serialize)]
@@ -67,6 +74,13 @@ struct Credential<'a> {
     rule: Line<'a>,
 }
 
+#[derive(Serialize)]
+struct Unenforceable<'a> {
+    what: &'static str,
+    reason: &'static str,
+    rule: Line<'a>,
+}
+
 impl<'a> PolicyDocument<'a> {
     pub(crate) fn new(explanation: &'a Explanation) -> Self {
         let files = explanation.files.iter().map(|file| File {
@@ -87,11 +101,13 @@ impl<'a> PolicyDocument<'a> {
             complete: !explanation.is_cut_short,
             limits: limits.map(|(name, value, place)| Limit { name, value, rule: line(place) }).collect(),
             native: Setting { value: native.as_str(), rule: native_rule.as_ref().map(line) },
+            confinement: displayed_level(*native).map(|level| level.as_str()),
             deterministic: Setting {
                 value: deterministic.is_some_and(|set| set.value),
                 rule: deterministic.map(|set| line(&set.location)),
             },
             credentials: explanation.credentials.iter().map(credential).collect(),
+            unenforceable: explanation.unenforceable.iter().map(unenforceable).collect(),
         }
     }
 }
@@ -109,6 +125,10 @@ fn rules(all: &[Explained]) -> Vec<Rule<'_>> {
 
 fn line(place: &SourceLocation) -> Line<'_> {
     Line { file: &place.file, line: place.line }
+}
+
+fn unenforceable(one: &UnenforceableRule) -> Unenforceable<'_> {
+    Unenforceable { what: one.subject, reason: one.reason, rule: line(&one.location) }
 }
 
 fn credential(one: &ExplainedCredential) -> Credential<'_> {

@@ -1,0 +1,6 @@
+providers = ["hashicorp/external"]
+
+notes = [
+  "Grant the configuration's programs: wardian policy grant hashicorp/external process",
+  "-program=PROGRAM -arguments=LIST",
+]
