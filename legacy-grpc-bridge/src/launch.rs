@@ -8,6 +8,7 @@
 //! If a step fails, the process is terminated before the error is returned.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -27,9 +28,17 @@ use crate::reattach::Reattachment;
 use crate::stderr::{CrashOutput, StderrSource};
 use crate::tls::{self, Identity, IdentityError};
 use crate::{executable, sandbox_exec};
+use wardian_access::NativeAuthority;
+use wardian_confinement::{
+    ConfinedChild, Confinement, ConfinementError, LandlockRules, PreparedConfinement, Supervision,
+    SupervisionHandle,
+};
+use wardian_network::Resolver;
+use wardian_network::proxy::ProxySettings;
+use wardian_plugin::CallsInFlight;
 use wardian_plugin::RecentSensitiveValues;
 use wardian_plugin::transport::format_seconds;
-use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
+use wardian_process::{Guarded, Spawner};
 
 /// The variable that every plugin of the protocol expects in its environment, as evidence that a
 /// host, not a user, started the plugin.
@@ -88,10 +97,63 @@ pub struct NativePackage {
     pub security: Security,
     /// The restrictions that the kernel enforces on the process. The bridge adds the access that
     /// every program needs.
-    pub confinement: Option<Confinement>,
+    pub confinement: Option<ProcessConfinement>,
     /// The hash of the package, if the file was verified with it and the schema depends only on the
     /// package. The schema can then be cached between runs.
     pub content: Option<Arc<str>>,
+}
+
+/// The confinement of a plugin's processes.
+#[derive(Clone)]
+pub struct ProcessConfinement {
+    /// The granted files and ports. The bridge adds the access that every program needs.
+    pub rules: LandlockRules,
+    /// Supervises sockets and programs; `None` if only the rules apply.
+    pub supervisor: Option<Arc<dyn NativeSupervisor>>,
+    /// Maximum number of bytes of private writable memory of a process.
+    pub max_memory: Option<u64>,
+    /// Maximum number of bytes of each file that a process writes.
+    pub max_file_size: Option<u64>,
+    /// Maximum number of concurrent connections of a process.
+    pub max_connections: Option<usize>,
+}
+
+impl fmt::Debug for ProcessConfinement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ProcessConfinement").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+/// Decides on the accesses of a plugin's processes.
+pub trait NativeSupervisor: Send + Sync {
+    /// Returns the authority over one process. `calls` contains the calls that it executes.
+    fn authority(&self, calls: Arc<CallsInFlight>) -> Arc<dyn NativeAuthority>;
+
+    /// Returns the resolver of host names.
+    fn resolver(&self) -> Arc<dyn Resolver>;
+
+    /// Returns the user's proxies.
+    fn proxies(&self) -> ProxySettings;
+}
+
+/// A process that was started.
+pub(crate) struct StartedProcess {
+    pub(crate) child: tokio::process::Child,
+    /// Kills the descendants of a confined process, and ends its supervision, when it is dropped.
+    pub(crate) confined: Option<(Guarded, Option<SupervisionHandle>)>,
+}
+
+impl From<tokio::process::Child> for StartedProcess {
+    fn from(child: tokio::process::Child) -> Self {
+        Self { child, confined: None }
+    }
+}
+
+impl From<ConfinedChild> for StartedProcess {
+    fn from(started: ConfinedChild) -> Self {
+        let ConfinedChild { child, guarded, supervision } = started;
+        Self { child, confined: Some((guarded, supervision)) }
+    }
 }
 
 /// An error that occurs while a plugin is started or connected.
@@ -199,19 +261,20 @@ pub(crate) async fn launch(
         Security::MutualTls => Some(Identity::new()?),
         Security::Plain => None,
     };
-    let mut child = spawn(package, spawner, &sockets, identity.as_ref(), offer).await?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let calls = Arc::<CallsInFlight>::default();
+    let mut started = spawn(package, spawner, &sockets, identity.as_ref(), offer, &calls).await?;
+    let (stdout, stderr) = (started.child.stdout.take(), started.child.stderr.take());
     let source =
         StderrSource { plugin: Arc::clone(&package.name), secrets: RecentSensitiveValues::default() };
     let words = CrashOutput::default();
-    let running = Running::watch(child, stderr, source.clone(), words, Arc::clone(spawner), sockets);
+    let running = Running::watch(started, stderr, source.clone(), words, Arc::clone(spawner), sockets);
     let mut stdout = stdout.map(BufReader::new);
     match connect(package, &running, identity.as_ref(), &mut stdout, deadline, limit).await {
         Ok((handshake, transport)) => {
             if let Some(stdout) = stdout {
                 tokio::spawn(drain(stdout));
             }
-            Ok(Process::new(source, handshake.version, transport, Owner::Us(running)))
+            Ok(Process::new(source, handshake.version, transport, Owner::Us(running), calls))
         }
         Err(error) => {
             running.kill_and_wait().await;
@@ -241,7 +304,8 @@ pub(crate) async fn attach(
                 "connected to a running native plugin"
             );
             let source = StderrSource { plugin: Arc::clone(name), secrets: RecentSensitiveValues::default() };
-            Ok(Process::new(source, reattachment.version, transport, Owner::SomebodyElse))
+            let calls = Arc::default();
+            Ok(Process::new(source, reattachment.version, transport, Owner::SomebodyElse, calls))
         }
         Ok(Err(reason)) => failed(reason),
         Err(_) => failed(format!("no connection within {}", format_seconds(limit))),
@@ -286,7 +350,8 @@ async fn spawn(
     sockets: &TempDir,
     identity: Option<&Identity>,
     offer: Offer,
-) -> Result<tokio::process::Child, LaunchError> {
+    calls: &Arc<CallsInFlight>,
+) -> Result<StartedProcess, LaunchError> {
     if let Some(found) = executable::foreign(&package.executable) {
         let (executable, source) = (package.executable.clone(), rustix::io::Errno::NOEXEC.into());
         return Err(LaunchError::Spawn { executable, source, found });
@@ -295,9 +360,9 @@ async fn spawn(
     loop {
         attempt += 1;
         let command = command(package, sockets, identity, offer);
-        let started = match rules(package, sockets)? {
-            Some(rules) => spawner.spawn_confined(command, rules).await,
-            None => spawner.spawn(command).await,
+        let started = match confinement(package, sockets, calls)? {
+            Some(confinement) => confinement.spawn(command, spawner).await.map(StartedProcess::from),
+            None => spawner.spawn(command).await.map(StartedProcess::from),
         };
         match started {
             Ok(child) => return Ok(child),
@@ -316,14 +381,32 @@ async fn spawn(
     }
 }
 
-/// Returns the kernel's rules for the process; `None` if it does not have to be confined.
-fn rules(package: &NativePackage, sockets: &TempDir) -> Result<Option<Prepared>, LaunchError> {
+/// Returns the confinement of a process; `None` if it does not have to be confined.
+fn confinement(
+    package: &NativePackage,
+    sockets: &TempDir,
+    calls: &Arc<CallsInFlight>,
+) -> Result<Option<PreparedConfinement>, LaunchError> {
     let Some(granted) = &package.confinement else { return Ok(None) };
-    let rules = sandbox_exec::with_necessities(granted, &package.executable, sockets.path());
-    let prepared = rules.prepare();
-    prepared
-        .map(Some)
-        .map_err(|problem| LaunchError::Unconfined { executable: package.executable.clone(), problem })
+    let is_supervised = granted.supervisor.is_some();
+    let executable = &package.executable;
+    let rules = sandbox_exec::with_necessities(&granted.rules, is_supervised, executable, sockets.path());
+    let supervision = granted.supervisor.as_ref().map(|supervisor| Supervision {
+        authority: supervisor.authority(Arc::clone(calls)),
+        resolver: supervisor.resolver(),
+        proxies: supervisor.proxies(),
+        own_directory: sockets.path().to_owned(),
+        max_connections: granted.max_connections,
+    });
+    let confinement = Confinement {
+        rules,
+        supervision,
+        max_memory: granted.max_memory,
+        max_file_size: granted.max_file_size,
+    };
+    let unconfined =
+        |problem: ConfinementError| LaunchError::Unconfined { executable: executable.clone(), problem };
+    confinement.prepare().map(Some).map_err(unconfined)
 }
 
 fn command(package: &NativePackage, sockets: &TempDir, identity: Option<&Identity>, offer: Offer) -> Command {
@@ -340,8 +423,16 @@ fn command(package: &NativePackage, sockets: &TempDir, identity: Option<&Identit
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    if package.confinement.is_some() {
+    if let Some(confinement) = &package.confinement {
         command.env("TMPDIR", sockets.path());
+        if confinement.supervisor.is_some() {
+            // The C library checks the origin of datagrams, but not that of a stream.
+            command.env("RES_OPTIONS", "use-vc");
+        }
+        if let Some(most) = confinement.max_memory {
+            // Go programs collect garbage before they reach the limit of the kernel.
+            command.env("GOMEMLIMIT", (most / 10 * 9).to_string());
+        }
     }
     if let Some(identity) = identity {
         command.env("PLUGIN_CLIENT_CERT", &identity.pem);

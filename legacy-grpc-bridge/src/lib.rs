@@ -58,13 +58,15 @@ mod stderr;
 mod tls;
 
 pub use handshake::{HandshakeError, ProtocolVersion};
-pub use launch::{LaunchError, NativePackage, Security};
+pub use launch::{LaunchError, NativePackage, NativeSupervisor, ProcessConfinement, Security};
 pub use plugin::{Bridge, NativePlugin};
 pub use provisioner::NativeProvisioner;
 pub use reattach::{ReattachError, Reattachment, parse_reattachments};
 pub use schema_cache::SchemaCache;
 pub use tls::IdentityError;
-pub use wardian_process::{Confinement, ConfinementError, TcpPorts};
+pub use wardian_confinement::{
+    ConfinementError, ConfinementLevel, LandlockRules, SupportedLevel, TcpPorts, supported_level,
+};
 
 /// Time limits of plugins.
 #[derive(Clone, Debug)]

@@ -44,7 +44,7 @@ impl Bridge {
 
     /// Returns a plugin. Its process is started when a call first needs it.
     pub fn plugin(&self, package: NativePackage) -> NativePlugin {
-        self.shared(Origin::File(package), self.limits.clone())
+        self.shared(Origin::File(Box::new(package)), self.limits.clone())
     }
 
     /// Returns a plugin that was started externally; `name` is its name in messages. The bridge

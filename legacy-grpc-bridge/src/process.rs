@@ -13,19 +13,20 @@ use http::Uri;
 use prost::Message;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
-use tokio::process::{Child, ChildStderr};
+use tokio::process::ChildStderr;
 use tokio::sync::{Notify, RwLock, watch};
 use tokio::time::timeout;
 use tonic::client::Grpc;
 use tonic::{Code, Status, Streaming};
 use tracing::{Instrument as _, Span};
 use wardian_plugin::transport::{PluginFailure, format_seconds};
-use wardian_plugin::{CallContext, call_span, printable};
+use wardian_plugin::{CallContext, CallsInFlight, PluginCall, call_span, printable};
 
 use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
 use crate::failure::{self, Aftermath, EndedProcess};
 use crate::http2::{Http2Connection, Http2Error};
+use crate::launch::StartedProcess;
 use crate::method::RpcMethod;
 use crate::protocol::plugin::{grpccontroller, grpcstdio};
 use crate::stderr::{self, CrashOutput, StderrSource};
@@ -58,13 +59,14 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn watch(
-        mut child: Child,
+        started: StartedProcess,
         stderr: Option<ChildStderr>,
         source: StderrSource,
         words: CrashOutput,
         spawner: Arc<Spawner>,
         sockets: TempDir,
     ) -> Self {
+        let StartedProcess { mut child, confined } = started;
         let kill = Arc::new(Notify::new());
         let (ended, end) = watch::channel(None);
         let (told, heard) = (Arc::clone(&kill), words.clone());
@@ -82,6 +84,8 @@ impl Running {
                     child.wait().await
                 }
             };
+            // Kills the descendants of a confined process.
+            drop(confined);
             if let Some(listening) = listening {
                 let _ = timeout(STDERR_PATIENCE, listening).await;
             }
@@ -173,6 +177,8 @@ pub(crate) struct Process {
     /// Locked for reading by calls, and for writing to terminate the process.
     in_use: RwLock<()>,
     closing: AtomicBool,
+    /// The calls that the process is executing.
+    calls: Arc<CallsInFlight>,
 }
 
 impl Process {
@@ -181,6 +187,7 @@ impl Process {
         version: ProtocolVersion,
         transport: Http2Connection,
         owner: Owner,
+        calls: Arc<CallsInFlight>,
     ) -> Self {
         let process = Self {
             source,
@@ -189,6 +196,7 @@ impl Process {
             owner,
             in_use: RwLock::new(()),
             closing: AtomicBool::new(false),
+            calls,
         };
         // The output of a process that was started externally is read by the program that started
         // it.
@@ -242,6 +250,7 @@ impl Process {
     {
         let _in_use = self.begin().await?;
         let _telling = self.source.secrets.begin(context.sensitive_values().clone());
+        let _in_flight = self.calls.begin(PluginCall::new(&self.source.plugin, method.name(), None, context));
         let mut grpc = self.grpc(largest_answer);
         let span = self.span(context, method.name());
         span.record("bytes_sent", request.encoded_len());
@@ -279,6 +288,7 @@ impl Process {
     {
         let _in_use = self.begin().await?;
         let _telling = self.source.secrets.begin(context.sensitive_values().clone());
+        let _in_flight = self.calls.begin(PluginCall::new(&self.source.plugin, method.name(), None, context));
         let mut grpc = self.grpc(MAX_MESSAGE_LENGTH);
         let answers = timeout(limit, async {
             let mut stream = open_stream(&mut grpc, method, request).await?;

@@ -14,7 +14,7 @@
 
 use std::path::{Path, PathBuf};
 
-use wardian_process::Confinement;
+use wardian_confinement::LandlockRules;
 
 const EXECUTE: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store"];
 
@@ -24,7 +24,6 @@ const READ: &[&str] = &[
     "/etc/gai.conf",
     "/etc/group",
     "/etc/host.conf",
-    "/etc/hosts",
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -50,13 +49,25 @@ const READ: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage",
 ];
 
+/// Under supervision, the host resolves names, also those in this file. A name that the process
+/// itself found there would not be known when it connects.
+const HOSTS: &[&str] = &["/etc/hosts"];
+
 const WRITE: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// Returns the grants together with the access that every program needs.
-pub(crate) fn with_necessities(granted: &Confinement, executable: &Path, sockets: &Path) -> Confinement {
+pub(crate) fn with_necessities(
+    granted: &LandlockRules,
+    is_supervised: bool,
+    executable: &Path,
+    sockets: &Path,
+) -> LandlockRules {
     let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
     let mut rules = granted.clone();
     rules.read.extend(paths(READ));
+    if !is_supervised {
+        rules.read.extend(paths(HOSTS));
+    }
     rules.execute.extend(paths(EXECUTE));
     rules.execute.push(executable.to_owned());
     rules.write.extend(paths(WRITE));

@@ -32,7 +32,7 @@ pub(crate) enum Unconfigured {
 /// The origin of a plugin's process.
 pub(crate) enum Origin {
     /// The bridge starts the process.
-    File(NativePackage),
+    File(Box<NativePackage>),
     /// The process was started externally.
     Elsewhere { name: Arc<str>, reattachment: Reattachment },
 }

@@ -2,9 +2,10 @@
 //! the traits through which a crate requests authorization.
 //!
 //! [`AccessRequest`] describes one use of a capability. `policy` decides on the request, and
-//! `monitor` records it. [`HttpAuthority`], [`ProcessAuthority`] and [`ConnectionAuthority`] let
-//! `network`, `process` and `communicator` request authorization without depending on `policy` or
-//! `monitor`; [`Denied`] describes a denial.
+//! `monitor` records it. [`HttpAuthority`], [`ProcessAuthority`],
+//! [`ConnectionAuthority`] and [`NativeAuthority`] let `network`, `process`, `communicator` and
+//! `confinement` request authorization without depending on `policy` or `monitor`; [`Denied`]
+//! describes a denial.
 //!
 //! This crate does not depend on any other crate of the workspace. It performs no I/O, resolves
 //! no names, and makes no decisions.
@@ -19,6 +20,7 @@ mod host;
 pub mod host_name;
 mod http;
 mod ip_address;
+mod native;
 mod path;
 mod process;
 mod protected;
@@ -31,6 +33,7 @@ pub use file_operation::FileOperation;
 pub use host::{Host, HostProblem};
 pub use http::{HttpAuthority, HttpCredential, HttpExchange, is_token_byte};
 pub use ip_address::{AddressKind, EmbeddedAddresses, canonical};
+pub use native::{AllowedConnection, ConnectionRecord, NativeAuthority};
 pub use path::{PathProblem, is_within, normalize};
 pub use process::{ExitStatus, FinishedProgram, ProcessAuthority, ProgramLaunch};
 pub use protected::{ProtectedClass, ProtectedClasses};

@@ -1,27 +1,53 @@
-//! Confines native plugins with kernel features, if a policy requires it.
+//! Confines native plugins, if a policy requires it.
+//!
+//! | `native` | level |
+//! |---|---|
+//! | `confine` | *filtered*: files, host names, sockets and programs |
+//! | `confine-files` | *files and ports*: directories and TCP ports |
+//! | `confine-or-warn` | the highest one that this machine supports, with a warning if it is not *filtered* |
 
+use std::sync::Arc;
+
+use wardian_access::NativeAuthority;
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::Diagnostic;
-use wardian_legacy_grpc_bridge::{Confinement, ConfinementError, Reattachment, TcpPorts};
+pub use wardian_legacy_grpc_bridge::ConfinementLevel;
+use wardian_legacy_grpc_bridge::{
+    LandlockRules, NativeSupervisor, ProcessConfinement, Reattachment, TcpPorts, supported_level,
+};
+use wardian_monitor::{AuditLog, Monitor, NativeMonitor, PluginIdentity};
+use wardian_network::proxy::{ProxyError, ProxySettings};
+use wardian_network::{Resolver, SystemResolver};
+use wardian_plugin::CallsInFlight;
 use wardian_policy::{NativePlugins, PluginPolicy};
 
 use crate::error::AppError;
 use crate::frontend::Frontend;
 
+/// A native plugin that may have to be confined.
+pub struct NativeProgram<'a> {
+    pub address: &'a ProviderAddress,
+    /// The name in messages.
+    pub name: Arc<str>,
+    pub version: Option<String>,
+    pub policy: &'a PluginPolicy,
+    pub audit_log: &'a Arc<AuditLog>,
+    /// The user's proxies.
+    pub proxies: Result<ProxySettings, ProxyError>,
+}
+
 /// Returns the confinement of a program; `None` if the policy does not require confinement, or
-/// allows the program to run unconfined on a kernel that does not support it.
+/// allows the program to run unconfined on a machine that does not support it.
 ///
 /// # Errors
 /// Returns an error if the program must be confined but cannot be.
 pub fn for_program(
-    address: &ProviderAddress,
-    policy: &PluginPolicy,
+    program: NativeProgram<'_>,
     frontend: &dyn Frontend,
-) -> Result<Option<Confinement>, AppError> {
+) -> Result<Option<ProcessConfinement>, AppError> {
+    let NativeProgram { address, policy, .. } = program;
     let native = policy.native();
-    if !is_wanted(native) {
-        return Ok(None);
-    }
+    let Some(level) = level_for(address, native, frontend)? else { return Ok(None) };
     let granted = policy.native_confinement().map_err(|denial| {
         refused(
             address,
@@ -31,15 +57,126 @@ pub fn for_program(
             ),
         )
     })?;
-    let tcp = granted.ports.map_or(TcpPorts::Any, TcpPorts::Only);
-    let confinement = Confinement { read: granted.read, execute: Vec::new(), write: granted.write, tcp };
-    match confinement.prepare() {
-        Ok(_) => Ok(Some(confinement)),
-        Err(problem @ ConfinementError::Unsupported(_)) if native == NativePlugins::ConfineOrWarn => {
-            warn(address, &problem.to_string(), frontend);
+    check_rules(address, native, policy, frontend)?;
+    let is_supervised = level == ConfinementLevel::Filtered;
+    let tcp = match granted.ports {
+        _ if is_supervised => TcpPorts::NoneIfSupported,
+        Some(ports) => TcpPorts::Only(ports),
+        None => TcpPorts::Any,
+    };
+    let rules = LandlockRules { read: granted.read, execute: Vec::new(), write: granted.write, tcp };
+    rules.check().map_err(|problem| refused(address, &problem.to_string()))?;
+    let limits = &policy.settings().limits;
+    let max_memory = limits.memory.as_ref().map(|set| set.value);
+    let max_file_size = limits.bytes_written.as_ref().map(|set| set.value);
+    let max_connections =
+        limits.concurrent_requests.as_ref().map(|set| usize::try_from(set.value).unwrap_or(usize::MAX));
+    let supervisor = is_supervised.then(|| supervisor(program, level)).transpose()?;
+    Ok(Some(ProcessConfinement { rules, supervisor, max_memory, max_file_size, max_connections }))
+}
+
+/// Returns the level at which a plugin runs; `None` if it is not confined.
+fn level_for(
+    address: &ProviderAddress,
+    native: NativePlugins,
+    frontend: &dyn Frontend,
+) -> Result<Option<ConfinementLevel>, AppError> {
+    let wanted = match native {
+        NativePlugins::Confine | NativePlugins::ConfineOrWarn => ConfinementLevel::Filtered,
+        NativePlugins::ConfineFiles => ConfinementLevel::FilesAndPorts,
+        NativePlugins::Allow | NativePlugins::Warn | NativePlugins::Deny => return Ok(None),
+    };
+    let supported = supported_level();
+    if supported.level >= wanted {
+        return Ok(Some(wanted));
+    }
+    let missing = supported.missing.as_deref().unwrap_or("this machine does not support it");
+    if native != NativePlugins::ConfineOrWarn {
+        return Err(refused(
+            address,
+            &format!("this machine supports the level \"{}\" only: {missing}", supported.level),
+        ));
+    }
+    match supported.level {
+        ConfinementLevel::None => {
+            warn(address, missing, frontend);
             Ok(None)
         }
-        Err(problem) => Err(refused(address, &problem.to_string())),
+        level => {
+            let detail = format!(
+                "{} runs at the level \"{level}\": its directories and TCP ports are enforced, but host \
+                 names, other sockets, programs and other system calls are not: {missing}.",
+                address.for_display()
+            );
+            frontend.warn(&Diagnostic::warning("Native plugin is confined incompletely", detail).into());
+            Ok(Some(level))
+        }
+    }
+}
+
+/// Checks that the rules can be enforced.
+fn check_rules(
+    address: &ProviderAddress,
+    native: NativePlugins,
+    policy: &PluginPolicy,
+    frontend: &dyn Frontend,
+) -> Result<(), AppError> {
+    let problems = match native {
+        NativePlugins::Confine | NativePlugins::ConfineOrWarn => policy.unenforceable_for_native_code(),
+        _ => Vec::new(),
+    };
+    let describe = |problem: &wardian_policy::UnenforceableRule| {
+        format!("{}: {}, because {}", problem.location, problem.subject, problem.reason)
+    };
+    let listed: Vec<String> = problems.iter().map(describe).collect();
+    if listed.is_empty() {
+        return Ok(());
+    }
+    let listed = listed.join("\n  - ");
+    if native == NativePlugins::ConfineOrWarn {
+        let detail = format!(
+            "These rules cannot be enforced for {}, which is a native plugin:\n  - {listed}",
+            address.for_display()
+        );
+        frontend.warn(&Diagnostic::warning("Native plugin is confined incompletely", detail).into());
+        return Ok(());
+    }
+    Err(refused(address, &format!("these rules cannot be enforced for native plugins:\n  - {listed}\n")))
+}
+
+fn supervisor(
+    program: NativeProgram<'_>,
+    level: ConfinementLevel,
+) -> Result<Arc<dyn NativeSupervisor>, AppError> {
+    let proxies = program.proxies.map_err(|error| refused(program.address, &error.to_string()))?;
+    let identity = PluginIdentity {
+        address: program.address.clone(),
+        version: program.version,
+        sha256: None,
+        confinement: Some(level.as_str()),
+    };
+    let monitor = Monitor::new(program.policy.clone(), identity, Arc::clone(program.audit_log));
+    Ok(Arc::new(PolicySupervisor { monitor, name: program.name, proxies }))
+}
+
+/// Decides by policy.
+struct PolicySupervisor {
+    monitor: Monitor,
+    name: Arc<str>,
+    proxies: ProxySettings,
+}
+
+impl NativeSupervisor for PolicySupervisor {
+    fn authority(&self, calls: Arc<CallsInFlight>) -> Arc<dyn NativeAuthority> {
+        Arc::new(NativeMonitor::new(self.monitor.clone(), Arc::clone(&self.name), calls))
+    }
+
+    fn resolver(&self) -> Arc<dyn Resolver> {
+        Arc::new(SystemResolver)
+    }
+
+    fn proxies(&self) -> ProxySettings {
+        self.proxies.clone()
     }
 }
 
@@ -56,7 +193,7 @@ pub fn check_running(
 ) -> Result<(), AppError> {
     let problem = format!("it is already running ({running})");
     match policy.native() {
-        NativePlugins::Confine => Err(refused(address, &problem)),
+        NativePlugins::Confine | NativePlugins::ConfineFiles => Err(refused(address, &problem)),
         NativePlugins::ConfineOrWarn => {
             warn(address, &problem, frontend);
             Ok(())
@@ -67,13 +204,24 @@ pub fn check_running(
 
 /// Returns whether the policy requires or prefers confinement.
 pub fn is_wanted(native: NativePlugins) -> bool {
-    matches!(native, NativePlugins::Confine | NativePlugins::ConfineOrWarn)
+    matches!(native, NativePlugins::Confine | NativePlugins::ConfineFiles | NativePlugins::ConfineOrWarn)
+}
+
+/// Returns the level at which a plugin would run on this machine, for display; `None` if the policy
+/// does not require or prefer confinement.
+pub fn displayed_level(native: NativePlugins) -> Option<ConfinementLevel> {
+    let wanted = match native {
+        NativePlugins::Confine | NativePlugins::ConfineOrWarn => ConfinementLevel::Filtered,
+        NativePlugins::ConfineFiles => ConfinementLevel::FilesAndPorts,
+        NativePlugins::Allow | NativePlugins::Warn | NativePlugins::Deny => return None,
+    };
+    Some(wanted.min(supported_level().level))
 }
 
 fn refused(address: &ProviderAddress, problem: &str) -> AppError {
     let detail = format!(
-        "Policy allows {} to run only if the kernel confines it to its grants: {problem}. To run it anyway, \
-         set native = \"confine-or-warn\" or \"warn\" for it in the policy.",
+        "Policy allows {} to run only if it is confined to its grants: {problem}. To run it anyway, set native \
+         = \"confine-files\", \"confine-or-warn\" or \"warn\" for it in the policy.",
         address.for_display()
     );
     AppError::new("Native plugin cannot be confined", detail)

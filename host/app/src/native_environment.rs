@@ -67,14 +67,32 @@ const PROVIDER_FAMILIES: &[(&[&str], &[&str])] = &[
     (&["datadog"], &["DD_*"]),
 ];
 
+/// The variables that a supervised plugin receives only if policy grants them. The host uses the
+/// user's proxies for it, and the others name sockets or change how the plugin runs.
+const WITHHELD_UNDER_SUPERVISION: &[&str] = &[
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSH_AUTH_SOCK",
+    "GODEBUG",
+];
+
 /// Returns the environment of a native plugin's process.
 pub(crate) fn variables(
     address: &ProviderAddress,
     policy: &PluginPolicy,
     environment: &ProcessEnvironment,
+    is_supervised: bool,
 ) -> Vec<(OsString, OsString)> {
     let own = provisioner_name(address).unwrap_or_else(|| address.type_name());
-    let mut patterns: Vec<String> = COMMON_VARIABLES.iter().map(|pattern| (*pattern).to_owned()).collect();
+    let is_withheld = |pattern: &str| is_supervised && WITHHELD_UNDER_SUPERVISION.contains(&pattern);
+    let common = COMMON_VARIABLES.iter().filter(|pattern| !is_withheld(pattern));
+    let mut patterns: Vec<String> = common.map(|pattern| (*pattern).to_owned()).collect();
     patterns.push(format!("{}_*", own.to_uppercase().replace('-', "_")));
     let families = PROVIDER_FAMILIES.iter().filter(|(members, _)| members.contains(&own));
     patterns.extend(families.flat_map(|(_, patterns)| *patterns).map(|pattern| (*pattern).to_owned()));
@@ -117,7 +135,7 @@ mod tests {
             let environment: ProcessEnvironment = all.iter().cloned().chain([more]).collect();
             let address = ProviderAddress::parse(address).unwrap();
             let policy = Policy::default().for_plugin(&address);
-            let given = variables(&address, &policy, &environment);
+            let given = variables(&address, &policy, &environment, false);
             given.into_iter().map(|(name, _)| name.into_string().unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(seen("hashicorp/aws", ""), ["AWS_SECRET_ACCESS_KEY", "HOME"]);

@@ -30,6 +30,7 @@ pub(crate) fn monitor_for(policy: &Policy, component: &ComponentArtifact, log: &
         address: address.clone(),
         version: component.version.as_ref().map(ToString::to_string),
         sha256: Some(component.sha256.to_string()),
+        confinement: None,
     };
     Monitor::new(policy_for(policy, component), identity, Arc::clone(log))
 }

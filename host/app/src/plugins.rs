@@ -13,7 +13,8 @@ use wardian_address::{ProviderAddress, provisioner_name};
 use wardian_files::WritableDirectories;
 use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_legacy_grpc_bridge::{
-    Bridge, Confinement, NativeLimits, NativePackage, NativePlugin, NativeProvisioner, Reattachment, Security,
+    Bridge, NativeLimits, NativePackage, NativePlugin, NativeProvisioner, ProcessConfinement, Reattachment,
+    Security,
 };
 use wardian_monitor::{AuditLog, Monitor};
 use wardian_network::proxy::ProxySettings;
@@ -29,7 +30,7 @@ use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
 use crate::frontend::{AppEvent, Frontend};
 use crate::host_secrets::HostSecrets;
-use crate::native_confinement;
+use crate::native_confinement::{self, NativeProgram};
 use crate::native_environment;
 use crate::paths::lies_within;
 use crate::plugin_caches;
@@ -125,7 +126,15 @@ impl Plugins {
                     if policy.native() == NativePlugins::Deny {
                         return Err(native_denied(&address, &policy));
                     }
-                    let confinement = native_confinement::for_program(&address, &policy, &**frontend)?;
+                    let native_program = NativeProgram {
+                        address: &address,
+                        name: plugin_name(&program.address, program.version.as_ref()).into(),
+                        version: program.version.as_ref().map(ToString::to_string),
+                        policy: &policy,
+                        audit_log,
+                        proxies: ProxySettings::from_variables(|name| environment.get(name)),
+                    };
+                    let confinement = native_confinement::for_program(native_program, &**frontend)?;
                     let package =
                         native_package(program, &policy, confinement, &working_directory, environment);
                     if provisioner_name(&address).is_some() {
@@ -317,15 +326,16 @@ fn sandbox(
 fn native_package(
     native: &NativeArtifact,
     policy: &PluginPolicy,
-    confinement: Option<Confinement>,
+    confinement: Option<ProcessConfinement>,
     working_directory: &Path,
     environment: &ProcessEnvironment,
 ) -> NativePackage {
+    let is_supervised = confinement.as_ref().is_some_and(|confinement| confinement.supervisor.is_some());
     NativePackage {
         name: plugin_name(&native.address, native.version.as_ref()).into(),
         // The path is absolute, so it does not depend on the directory in which the program runs.
         executable: working_directory.join(&native.file),
-        environment: native_environment::variables(&native.address, policy, environment),
+        environment: native_environment::variables(&native.address, policy, environment, is_supervised),
         working_directory: working_directory.to_owned(),
         socket_directory: environment.temporary_directory(),
         security: if environment.secures_plugins() { Security::MutualTls } else { Security::Plain },

@@ -102,7 +102,8 @@ impl HostConfinement {
         let file = PolicyFile::parse(Level::Host, &source, &directory)?;
         let monitor = |policy: Policy, name| {
             let address = ProviderAddress::built_in(name);
-            let identity = PluginIdentity { address: address.clone(), version: None, sha256: None };
+            let identity =
+                PluginIdentity { address: address.clone(), version: None, sha256: None, confinement: None };
             Monitor::new(policy.for_plugin(&address), identity, Arc::clone(audit_log))
         };
         let mut modules = Policy::new(&directory, [file.clone()], []);

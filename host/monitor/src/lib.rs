@@ -22,11 +22,13 @@
 mod audit_log;
 mod denials;
 mod monitor;
+mod native;
 mod record;
 mod summary;
 
 pub use audit_log::{AuditError, AuditLog};
 pub use denials::DeniedUse;
 pub use monitor::{Monitor, PluginIdentity, Use};
+pub use native::NativeMonitor;
 pub use record::{Capability, Outcome, Record};
 pub use summary::{PluginSummary, Summary, UseKey, UseTotals};

@@ -23,6 +23,8 @@ pub struct PluginIdentity {
     pub version: Option<String>,
     /// SHA-256 of the component, in hexadecimal.
     pub sha256: Option<String>,
+    /// The level of a native plugin's confinement.
+    pub confinement: Option<&'static str>,
 }
 
 /// Authorizes the accesses of one plugin. Clones share the same monitor.
@@ -44,7 +46,8 @@ impl Monitor {
 
     /// Creates a monitor that denies every access and records nothing.
     pub fn deny_all(plugin: &ProviderAddress) -> Self {
-        let identity = PluginIdentity { address: plugin.clone(), version: None, sha256: None };
+        let identity =
+            PluginIdentity { address: plugin.clone(), version: None, sha256: None, confinement: None };
         Self::new(Policy::default().for_plugin(plugin), identity, Arc::new(AuditLog::disabled()))
     }
 
@@ -71,7 +74,7 @@ impl Monitor {
     /// Returns an error if policy does not grant it, or it cannot be recorded.
     pub fn begin(&self, call: &PluginCall, request: AccessRequest) -> Result<Use, Denied> {
         let decision = self.inner.policy.decide(&request);
-        self.settle(call, request, None, decision)
+        self.settle(std::slice::from_ref(call), request, None, decision)
     }
 
     /// Begins an access to a known address; see [`Monitor::begin`].
@@ -85,7 +88,25 @@ impl Monitor {
         address: IpAddr,
     ) -> Result<Use, Denied> {
         let decision = self.inner.policy.decide_at(&request, address);
-        self.settle(call, request, Some(address), decision)
+        self.settle(std::slice::from_ref(call), request, Some(address), decision)
+    }
+
+    /// Begins an access that a native plugin makes during one of these calls; see [`Monitor::begin`]
+    /// and [`Monitor::begin_at`].
+    ///
+    /// # Errors
+    /// Returns an error if policy does not grant it, or it cannot be recorded.
+    pub(crate) fn begin_among(
+        &self,
+        calls: &[PluginCall],
+        request: AccessRequest,
+        address: Option<IpAddr>,
+    ) -> Result<Use, Denied> {
+        let decision = match address {
+            Some(address) => self.inner.policy.decide_at(&request, address),
+            None => self.inner.policy.decide(&request),
+        };
+        self.settle(calls, request, address, decision)
     }
 
     /// Checks an access that has already begun, for an address to which its host name resolves.
@@ -100,7 +121,9 @@ impl Monitor {
     ) -> Result<(), Denied> {
         match self.inner.policy.decide_at(request, address) {
             Decision::Allowed(_) => Ok(()),
-            Decision::Denied(denial) => Err(self.record_denial(call, request, Some(address), &denial)),
+            Decision::Denied(denial) => {
+                Err(self.record_denial(std::slice::from_ref(call), request, Some(address), &denial))
+            }
         }
     }
 
@@ -112,10 +135,21 @@ impl Monitor {
         target: String,
         reason: impl fmt::Display,
     ) -> Denied {
-        let target = RecordedTarget::new(target);
-        let mut record = self.record(call, capability, target, Outcome::Denied);
+        self.reject_among(std::slice::from_ref(call), capability, RecordedTarget::new(target), reason)
+    }
+
+    /// Records a request that no rule can allow, and that a native plugin made during one of these
+    /// calls.
+    pub(crate) fn reject_among(
+        &self,
+        calls: &[PluginCall],
+        capability: Capability,
+        target: RecordedTarget,
+        reason: impl fmt::Display,
+    ) -> Denied {
+        let mut record = self.record(calls, capability, target, Outcome::Denied);
         let reason = reason.to_string();
-        record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
+        record.reason = Some(redacted(calls, reason.clone()));
         log(&record);
         self.inner.log.deny(&record, || None);
         Denied { reason, rule_to_add: None }
@@ -123,7 +157,7 @@ impl Monitor {
 
     fn settle(
         &self,
-        call: &PluginCall,
+        calls: &[PluginCall],
         request: AccessRequest,
         address: Option<IpAddr>,
         decision: Decision,
@@ -131,7 +165,7 @@ impl Monitor {
         let rule = decision.rule().map(ToString::to_string);
         let protected = match decision {
             Decision::Allowed(grant) => grant.protected,
-            Decision::Denied(denial) => return Err(self.record_denial(call, &request, address, &denial)),
+            Decision::Denied(denial) => return Err(self.record_denial(calls, &request, address, &denial)),
         };
         if let Some(failure) = self.inner.log.failure() {
             return Err(Denied { reason: failure.to_string(), rule_to_add: None });
@@ -139,7 +173,7 @@ impl Monitor {
         Ok(Use {
             began: (self.is_recording() || is_logged()).then(|| (Timestamp::now(), Instant::now())),
             monitor: self.clone(),
-            call: call.clone(),
+            calls: calls.to_vec(),
             request,
             protected,
             address,
@@ -152,14 +186,14 @@ impl Monitor {
 
     fn record_denial(
         &self,
-        call: &PluginCall,
+        calls: &[PluginCall],
         request: &AccessRequest,
         address: Option<IpAddr>,
         denial: &Denial,
     ) -> Denied {
         let reason = denial.to_string();
         let mut record = self.record(
-            call,
+            calls,
             Capability::from_request(request),
             RecordedTarget::from_request(request),
             Outcome::Denied,
@@ -167,11 +201,14 @@ impl Monitor {
         record.address = address.map(|address| address.to_string());
         record.protected = class_names(denial.protected);
         record.rule = denial.rule().map(ToString::to_string);
-        record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
+        record.reason = Some(redacted(calls, reason.clone()));
         let lacks_grant = denial.is_missing_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
         // A suggested rule in which a value is redacted would not allow the access.
-        let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
+        let can_be_shown = |rule: &String| {
+            let is_unchanged = |call: &PluginCall| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
+            calls.iter().all(is_unchanged)
+        };
         log(&record);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
         Denied { reason, rule_to_add }
@@ -179,24 +216,33 @@ impl Monitor {
 
     fn record(
         &self,
-        call: &PluginCall,
+        calls: &[PluginCall],
         capability: Capability,
         mut target: RecordedTarget,
         decision: Outcome,
     ) -> Record {
         let identity = &self.inner.identity;
-        call.sensitive_values().redact_in_place(&mut target.target);
-        let texts = target.arguments.iter_mut().chain(&mut target.environment).flatten();
-        for text in texts.chain(&mut target.directory) {
-            call.sensitive_values().redact_in_place(text);
+        for call in calls {
+            call.sensitive_values().redact_in_place(&mut target.target);
+            let texts = target.arguments.iter_mut().chain(&mut target.environment).flatten();
+            for text in texts.chain(&mut target.directory) {
+                call.sensitive_values().redact_in_place(text);
+            }
         }
+        let mut functions: Vec<&str> = calls.iter().map(|call| call.function).collect();
+        functions.dedup();
+        let named = calls.iter().map(PluginCall::resource).filter(|name| !name.is_empty());
+        let mut resources: Vec<String> = named.map(str::to_owned).collect();
+        let resource = if calls.len() == 1 { resources.pop() } else { None };
         Record {
             time: format_timestamp(Timestamp::now()),
             plugin: identity.address.for_display().to_string(),
             version: identity.version.clone(),
             sha256: identity.sha256.clone(),
-            resource: Some(call.resource()).filter(|name| !name.is_empty()).map(str::to_owned),
-            call: call.function.to_owned(),
+            resource,
+            one_of: resources,
+            call: functions.join(", "),
+            confinement: identity.confinement.map(str::to_owned),
             capability,
             target: target.target,
             access: target.access,
@@ -235,7 +281,8 @@ impl fmt::Debug for Monitor {
 #[must_use = "dropping it ends the access"]
 pub struct Use {
     monitor: Monitor,
-    call: PluginCall,
+    /// The calls of which one makes the access; exactly one for a component.
+    calls: Vec<PluginCall>,
     request: AccessRequest,
     protected: ProtectedClasses,
     address: Option<IpAddr>,
@@ -252,8 +299,14 @@ impl Use {
         &self.request
     }
 
-    pub fn call(&self) -> &PluginCall {
-        &self.call
+    /// Returns the call that makes the access; [`None`] if there are several candidates.
+    pub fn call(&self) -> Option<&PluginCall> {
+        if let [call] = &*self.calls { Some(call) } else { None }
+    }
+
+    /// Replaces the description of the access by a more exact one, for which policy also allows it.
+    pub(crate) fn specify(&mut self, request: AccessRequest) {
+        self.request = request;
     }
 
     /// Ends the access without a record, because a later check denied and recorded it.
@@ -286,7 +339,7 @@ impl Use {
 
 impl fmt::Debug for Use {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Use({} for {})", self.request, self.call)
+        write!(formatter, "Use({} for {:?})", self.request, self.calls)
     }
 }
 
@@ -295,7 +348,7 @@ impl Drop for Use {
         let Some((time, began)) = self.began else { return };
         let (capability, target) =
             (Capability::from_request(&self.request), RecordedTarget::from_request(&self.request));
-        let mut record = self.monitor.record(&self.call, capability, target, Outcome::Allowed);
+        let mut record = self.monitor.record(&self.calls, capability, target, Outcome::Allowed);
         record.time = format_timestamp(time);
         record.rule = self.rule.take();
         record.protected = class_names(self.protected);
@@ -309,6 +362,14 @@ impl Drop for Use {
         // the end of the run.
         let _ = self.monitor.inner.log.append(&record);
     }
+}
+
+/// Redacts the sensitive values of all calls.
+fn redacted(calls: &[PluginCall], mut text: String) -> String {
+    for call in calls {
+        call.sensitive_values().redact_in_place(&mut text);
+    }
+    text
 }
 
 /// The target of log lines about accesses.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wardian_access::{
     AccessRequest, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation, Host, NetworkRequest,
-    ProcessStart, ProtectedClasses,
+    ProcessStart, ProtectedClasses, Scheme,
 };
 
 /// The capability to which an access belongs.
@@ -24,6 +24,8 @@ pub enum Capability {
     Process,
     /// A connection of a provisioner to a remote machine.
     Communicator,
+    /// A system call of a native plugin that no policy can grant.
+    SystemCall,
 }
 
 impl Capability {
@@ -48,6 +50,7 @@ impl Capability {
             Self::Environment => "environment",
             Self::Process => "process",
             Self::Communicator => "communicator",
+            Self::SystemCall => "system-call",
         }
     }
 }
@@ -77,12 +80,20 @@ pub struct Record {
     /// Address of the resource instance, or of another object, for which the call was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// The called function, with its name in `wit/`.
+    /// Addresses of the objects of all calls that a native plugin was executing, if there were
+    /// several: the access belongs to one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_of: Vec<String>,
+    /// The called function, with its name in `wit/` or in the protocol of native plugins. Several
+    /// functions are separated by commas.
     pub call: String,
+    /// The level of a native plugin's confinement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<String>,
     pub capability: Capability,
     /// The target: scheme, host and port; a path; a name; a program.
     pub target: String,
-    /// The HTTP method; `read` or `write` for a file.
+    /// The HTTP method, if it is known; `read`, `write` or `connect` for a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
     /// The classes of protected files that the access concerns.
@@ -132,13 +143,14 @@ pub(crate) fn parse_request(
     match capability {
         Capability::Network => {
             let (scheme, authority) = target.split_once("://")?;
-            let request = match scheme {
-                "tcp" | "udp" => {
-                    let (host, port) = host_and_port(authority)?;
-                    let socket = if scheme == "tcp" { NetworkRequest::tcp } else { NetworkRequest::udp };
-                    socket(host, port)
+            let request = match access {
+                Some(method) => NetworkRequest::http(scheme, authority, method),
+                None => {
+                    let scheme = Scheme::ALL.into_iter().find(|known| known.word() == scheme)?;
+                    let (host, port) =
+                        host_and_port(authority).or_else(|| Some((authority, scheme.port()?)))?;
+                    NetworkRequest::connection(scheme, host, port)
                 }
-                _ => NetworkRequest::http(scheme, authority, access?),
             };
             Some(AccessRequest::Network(request.ok()?))
         }
@@ -159,6 +171,7 @@ pub(crate) fn parse_request(
             let (host, port) = host_and_port(target)?;
             CommunicatorConnection::new(host, port).ok().map(AccessRequest::Communicator)
         }
+        Capability::SystemCall => None,
     }
 }
 

@@ -51,8 +51,12 @@ fn monitor(log: &Arc<AuditLog>) -> Monitor {
     let root = Path::new("/srv/project");
     let file =
         PolicyFile::parse(Level::RootModule, &SourceFile::new("wardian.policy.hcl", POLICY), root).unwrap();
-    let identity =
-        PluginIdentity { address: address(), version: Some("1.2.3".into()), sha256: Some("c0ffee".into()) };
+    let identity = PluginIdentity {
+        address: address(),
+        version: Some("1.2.3".into()),
+        sha256: Some("c0ffee".into()),
+        confinement: None,
+    };
     Monitor::new(Policy::new(root, [file], []).for_plugin(&address()), identity, Arc::clone(log))
 }
 
@@ -160,6 +164,23 @@ fn redacted_access_is_omitted_from_synthesized_policy() {
     assert!(least.text.contains("plain") && !least.text.contains("sensitive"), "{}", least.text);
     let left_out: Vec<&String> = least.left_out.iter().collect();
     assert_eq!(left_out, ["acme/cloud: filesystem /srv/project/(sensitive value)"]);
+}
+
+#[test]
+fn recorded_connection_is_allowed_by_synthesized_policy() {
+    let line = |target: &str| {
+        format!(
+            "{{\"time\":\"2026-01-01T00:00:00.000Z\",\"plugin\":\"acme/cloud\",\"call\":\"read-resource\",\"capability\":\"network\",\"target\":\"{target}\",\"decision\":\"allowed\"}}\n"
+        )
+    };
+    let targets =
+        ["https://api.example.com", "https://[2001:db8::1]", "http://a.example.com:8080", "tcp://b:22"];
+    let log: String = targets.iter().map(|target| line(target)).collect();
+    let least = Summary::read(log.as_bytes()).unwrap().least_privilege_policy(Path::new("/srv/project"));
+    assert!(least.left_out.is_empty() && !least.text.contains("methods"), "{}", least.text);
+    for host in ["\"api.example.com\"", "\"2001:db8::1\"", "\"a.example.com\"", "\"b\""] {
+        assert!(least.text.contains(host), "{host}\n{}", least.text);
+    }
 }
 
 #[test]

@@ -180,7 +180,12 @@ where
     Ok(Connection { sender, address: None })
 }
 
-async fn open_tunnel(proxy: &Proxy, endpoint: &str, stream: TcpStream) -> Result<TcpStream, NetworkError> {
+/// Opens a tunnel through a proxy, over a connection to it.
+pub(crate) async fn open_tunnel(
+    proxy: &Proxy,
+    endpoint: &str,
+    stream: TcpStream,
+) -> Result<TcpStream, NetworkError> {
     let refused = |reason: String| {
         let (proxy, endpoint) = (proxy.to_string(), endpoint.to_owned());
         NetworkError::Reach(ReachError::Proxy { proxy, endpoint, reason })

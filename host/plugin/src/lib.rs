@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod call_context;
+mod calls_in_flight;
 mod diagnostic;
 mod file_gate;
 mod printable;
@@ -23,6 +24,7 @@ mod source;
 pub mod transport;
 
 pub use call_context::{CallContext, PluginCall, call_span};
+pub use calls_in_flight::{CallInFlight, CallsInFlight};
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
 pub use file_gate::FileGate;
 pub use printable::{printable, printable_line};

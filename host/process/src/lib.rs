@@ -20,8 +20,6 @@
 //! - no program outlives the host, even if the host is killed (see [`Spawner`]), and no program
 //!   remains as a zombie. As always on Unix, a process that leaves its session is an exception.
 //!
-//! A program can be confined to some directories and ports by the kernel ([`Confinement`]).
-//!
 //! This crate does not depend on plugins or policy, reads no environment variables, and logs
 //! nothing.
 
@@ -30,7 +28,6 @@ compile_error!("this crate supports Unix systems only");
 
 mod child;
 mod command;
-mod confinement;
 mod error;
 mod event;
 mod launcher;
@@ -42,10 +39,9 @@ mod variable_pattern;
 
 pub use child::ChildProcess;
 pub use command::{Command, DescendantPolicy, Streams};
-pub use confinement::{Confinement, ConfinementError, Prepared, TcpPorts};
 pub use error::ProcessError;
 pub use event::CommandEvent;
 pub use launcher::Launcher;
 pub use line_buffer::LineBuffer;
-pub use spawner::{Guarded, Spawner};
+pub use spawner::{BeforeExecution, Guarded, Spawner};
 pub use variable_pattern::variable_matches;

@@ -17,7 +17,6 @@ use std::process::{ChildStdin, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
-use crate::confinement::Prepared;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
@@ -111,22 +110,41 @@ impl Drop for Guarded {
     }
 }
 
+/// Calls that a new process makes before it executes its program.
+pub struct BeforeExecution(Box<dyn FnMut() -> io::Result<()> + Send + Sync>);
+
+impl BeforeExecution {
+    /// Wraps calls.
+    ///
+    /// # Safety
+    /// The calls run in the child of a multithreaded process. They must be async-signal-safe: they must
+    /// neither allocate memory nor acquire locks.
+    #[allow(unsafe_code, reason = "only the caller can ensure that the calls are async-signal-safe")]
+    pub unsafe fn new(calls: impl FnMut() -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self(Box::new(calls))
+    }
+}
+
 impl Spawner {
     /// Spawns a process in a separate session, which is killed when the host ends.
     ///
     /// # Errors
     /// Returns an error if the system cannot start it.
     pub async fn spawn(&self, command: Command) -> io::Result<Child> {
-        self.start(command, GuardScope::Process, None).await.map(|(child, _)| child)
+        self.start(command, GuardScope::Process, None, None).await.map(|(child, _)| child)
     }
 
-    /// Spawns a process like [`Spawner::spawn`], and confines it.
+    /// Spawns a process in a separate session that makes these calls before it executes its program.
+    /// The process is killed when the host ends, and so are its descendants while it is guarded.
     ///
     /// # Errors
-    /// Returns an error if the system cannot start it, or cannot apply the rules.
-    pub async fn spawn_confined(&self, mut command: Command, rules: Prepared) -> io::Result<Child> {
-        rules.apply_to(&mut command);
-        self.spawn(command).await
+    /// Returns an error if the system cannot start it, or one of the calls fails.
+    pub async fn spawn_confined(
+        &self,
+        command: Command,
+        before: BeforeExecution,
+    ) -> io::Result<(Child, Guarded)> {
+        self.start(command, GuardScope::Descendants, None, Some(before)).await
     }
 
     /// Spawns a process in a separate session and in an open directory. The process is killed when
@@ -139,7 +157,7 @@ impl Spawner {
         command: Command,
         directory: Arc<OwnedFd>,
     ) -> io::Result<(Child, Guarded)> {
-        self.start(command, GuardScope::Descendants, Some(directory)).await
+        self.start(command, GuardScope::Descendants, Some(directory), None).await
     }
 
     async fn start(
@@ -147,8 +165,19 @@ impl Spawner {
         mut command: Command,
         guard: GuardScope,
         directory: Option<Arc<OwnedFd>>,
+        before: Option<BeforeExecution>,
     ) -> io::Result<(Child, Guarded)> {
         die_with_host(&mut command, directory);
+        if let Some(BeforeExecution(calls)) = before {
+            #[allow(
+                unsafe_code,
+                reason = "the creator of the value ensures that the calls are allowed there"
+            )]
+            // Registered last, so the calls also restrict the process after it has its session.
+            unsafe {
+                command.pre_exec(calls);
+            }
+        }
         let (started, answer) = oneshot::channel();
         let jobs = self.job_sender()?;
         let job = Job::Start {

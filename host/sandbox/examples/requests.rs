@@ -120,7 +120,8 @@ fn grants(port: u16, log: AuditLog) -> Result<Grants, Failed> {
     let root = Path::new("/srv/project");
     let file = PolicyFile::parse(Level::User, &SourceFile::new("bench", text.as_str()), root)
         .map_err(|problems| problems.to_string())?;
-    let identity = PluginIdentity { address: address.clone(), version: None, sha256: None };
+    let identity =
+        PluginIdentity { address: address.clone(), version: None, sha256: None, confinement: None };
     let policy = Policy::new(root, [file], []).for_plugin(&address);
     Ok(Grants::by_policy(Monitor::new(policy, identity, Arc::new(log)), root, []))
 }

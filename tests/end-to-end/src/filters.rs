@@ -6,7 +6,14 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Patterns and their replacements, applied in this order.
-const FILTERS: [(&str, &str); 11] = [
+const FILTERS: [(&str, &str); 14] = [
+    // The level of confinement depends on the machine.
+    (
+        r#"The level of confinement on this machine is "[a-z ]+""#,
+        r#"The level of confinement on this machine is "[LEVEL]""#,
+    ),
+    (r#""confinement":"[a-z ]+""#, r#""confinement":"[LEVEL]""#),
+    (r#""confinement": "[a-z ]+""#, r#""confinement": "[LEVEL]""#),
     // These lines depend on which plugins other tests have already compiled.
     (r"(?m)^- Compil(ing|ed) .*\n", ""),
     (r"(?m)^Compiling .*; later runs reuse the compiled code\.\n", ""),

@@ -70,6 +70,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
         fs::create_dir(&directory)?;
         fs::copy(workspace.root.join("tests/interop/aws/main.tf"), directory.join("main.tf"))?;
         fs::write(directory.join("terraform.tfvars"), format!("endpoint = {:?}\n", server.url()))?;
+        fs::write(directory.join("wardian.policy.hcl"), policy(server.port()))?;
         let environment = [
             ("TF_CLI_CONFIG_FILE", settings.display().to_string()),
             ("WARDIAN_CACHE_DIR", place.join("cache").display().to_string()),
@@ -87,6 +88,24 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let worked = steps(&sides, &mut report);
     let code = report.print();
     worked.map(|()| code)
+}
+
+/// Returns the policy under which Wardian runs the provider: the server is the only host that it may
+/// reach.
+fn policy(port: u16) -> String {
+    format!(
+        r#"plugin "hashicorp/aws" {{
+  native = "confine"
+
+  allow network {{
+    schemes   = ["http"]
+    hosts     = ["127.0.0.1"]
+    ports     = [{port}]
+    addresses = ["loopback"]
+  }}
+}}
+"#
+    )
 }
 
 /// Finds Terraform, the mirror with the provider, and Python.

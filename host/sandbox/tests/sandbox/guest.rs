@@ -99,7 +99,7 @@ pub(crate) fn granted_and_recorded(root: &Path, rules: &str, log: &Arc<AuditLog>
     let file = PolicyFile::parse(Level::RootModule, &file, root).unwrap_or_else(|error| panic!("{error}"));
     let address = ProviderAddress::parse("acme/hostile").unwrap();
     let policy = Policy::new(root, [file], []).for_plugin(&address);
-    let identity = PluginIdentity { address, version: None, sha256: None };
+    let identity = PluginIdentity { address, version: None, sha256: None, confinement: None };
     let environment = [("GRANTED", "yes"), ("SECRET", "no")].map(|(name, value)| (name.into(), value.into()));
     Grants::by_policy(Monitor::new(policy, identity, Arc::clone(log)), root, environment)
 }

@@ -87,7 +87,7 @@ fn provisioner(root: &Path, rules: &str) -> Arc<dyn Provisioner> {
     let source = SourceFile::new("/srv/policy.hcl", rules.replace("ROOT", root.to_str().unwrap()));
     let file = PolicyFile::parse(Level::User, &source, root).unwrap_or_else(|error| panic!("{error}"));
     let policy = Policy::new(root, [file], []).for_plugin(&address);
-    let identity = PluginIdentity { address, version: None, sha256: None };
+    let identity = PluginIdentity { address, version: None, sha256: None, confinement: None };
     let log = Arc::new(AuditLog::open(&root.with_file_name("log")).unwrap());
     let search_path = format!("{}/bin:/usr/bin:/bin", root.display());
     let grants = ProvisionerGrants {

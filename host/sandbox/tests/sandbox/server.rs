@@ -329,7 +329,8 @@ fn monitor(rules: &str, log: AuditLog) -> Monitor {
     let file = PolicyFile::parse(Level::User, &source, Path::new("/srv/project"))
         .unwrap_or_else(|problems| panic!("{problems}\n{text}"));
     let policy = Policy::new(Path::new("/srv/project"), [file], []);
-    let identity = PluginIdentity { address: address.clone(), version: None, sha256: None };
+    let identity =
+        PluginIdentity { address: address.clone(), version: None, sha256: None, confinement: None };
     Monitor::new(policy.for_plugin(&address), identity, Arc::new(log))
 }
 

@@ -4,7 +4,8 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use wardian_legacy_grpc_bridge::{
-    Bridge, Confinement, ConfinementError, NativeLimits, NativePackage, TcpPorts,
+    Bridge, ConfinementLevel, LandlockRules, NativeLimits, NativePackage, ProcessConfinement, TcpPorts,
+    supported_level,
 };
 use wardian_plugin::{CallContext, ClientCapabilities, ReadDataSourceRequest};
 use wardian_value::{Path as ValuePath, Type, Value, View};
@@ -14,21 +15,28 @@ use crate::{configured, package, package_of, script, wait_for_no_zombies};
 
 /// Returns whether the kernel supports confinement; prints a note if it does not.
 fn supports_confinement() -> bool {
-    let nothing = Confinement { tcp: TcpPorts::Only(Vec::new()), ..Confinement::default() };
-    match nothing.prepare() {
-        Ok(_) => true,
-        Err(problem) => {
-            println!("skipped: {problem}");
-            assert!(matches!(problem, ConfinementError::Unsupported(_)));
-            false
-        }
+    let supported = supported_level();
+    let is_supported = supported.level >= ConfinementLevel::FilesAndPorts;
+    if !is_supported {
+        println!("skipped: {supported:?}");
+    }
+    is_supported
+}
+
+fn confined(rules: LandlockRules) -> ProcessConfinement {
+    ProcessConfinement {
+        rules,
+        supervisor: None,
+        max_memory: None,
+        max_file_size: None,
+        max_connections: None,
     }
 }
 
 /// Returns the plugin's result of an operation.
-async fn attempt(confinement: Confinement, what: &str) -> String {
+async fn attempt(rules: LandlockRules, what: &str) -> String {
     let bridge = Bridge::new(NativeLimits::default());
-    let plugin = bridge.plugin(NativePackage { confinement: Some(confinement), ..package("") });
+    let plugin = bridge.plugin(NativePackage { confinement: Some(confined(rules)), ..package("") });
     let provider = configured(&plugin).await;
     let request = ReadDataSourceRequest {
         type_name: "fake_echo".into(),
@@ -58,10 +66,10 @@ async fn only_granted_files_are_accessible() {
         std::fs::create_dir(path(name)).unwrap();
         std::fs::write(path(name).join("file"), name).unwrap();
     }
-    let granted = || Confinement {
+    let granted = || LandlockRules {
         read: vec![path("read"), path("write"), path("not there")],
         write: vec![path("write")],
-        ..Confinement::default()
+        ..LandlockRules::default()
     };
     let reading = |name: &str| format!("read:{}/file", path(name).display());
     let writing = |name: &str| format!("write:{}/new", path(name).display());
@@ -91,11 +99,11 @@ async fn only_granted_ports_are_reachable() {
     let (one, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
     let granted =
-        || Confinement { tcp: TcpPorts::Only(vec![port(&one)..=port(&one)]), ..Confinement::default() };
+        || LandlockRules { tcp: TcpPorts::Only(vec![port(&one)..=port(&one)]), ..LandlockRules::default() };
     let connecting = |listener: &TcpListener| format!("connect:127.0.0.1:{}", port(listener));
     assert_eq!(attempt(granted(), &connecting(&one)).await, "connected");
     assert!(attempt(granted(), &connecting(&other)).await.contains("Permission denied"));
-    let any = Confinement::default();
+    let any = LandlockRules::default();
     assert_eq!(attempt(any, &connecting(&other)).await, "connected");
 }
 
@@ -112,15 +120,15 @@ async fn child_processes_are_confined() {
         root.path().join("secret").display()
     );
     let path = script(&directory, &lines);
-    let confined = |read: Vec<std::path::PathBuf>| NativePackage {
-        confinement: Some(Confinement { read, ..Confinement::default() }),
+    let package = |read: Vec<std::path::PathBuf>| NativePackage {
+        confinement: Some(confined(LandlockRules { read, ..LandlockRules::default() })),
         ..package_of(&path, "", wardian_legacy_grpc_bridge::Security::MutualTls)
     };
     let bridge = Bridge::new(NativeLimits::default());
-    let message = call_error(&*bridge.plugin(confined(Vec::new())).provider(), "GetProviderSchema").await;
+    let message = call_error(&*bridge.plugin(package(Vec::new())).provider(), "GetProviderSchema").await;
     assert!(message.contains("secret: Permission denied"), "{message}");
     let own = vec![Path::new("/proc").to_owned(), root.path().to_owned()];
-    let message = call_error(&*bridge.plugin(confined(own)).provider(), "GetProviderSchema").await;
+    let message = call_error(&*bridge.plugin(package(own)).provider(), "GetProviderSchema").await;
     assert!(message.contains("secret\n") || message.contains("secretNoNewPrivs"), "{message}");
     assert!(message.contains("NoNewPrivs:\t1") || message.contains("NoNewPrivs: 1"), "{message}");
 }

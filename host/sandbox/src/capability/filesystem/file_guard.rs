@@ -257,7 +257,7 @@ impl FileGuard {
         // plans, are also recognized by their content.
         let classes = match access {
             FileOperation::Write => classes_of_links(self.0.files.root_module(), about)?,
-            FileOperation::Read => ProtectedClasses::NONE,
+            FileOperation::Read | FileOperation::Connect => ProtectedClasses::NONE,
         };
         if same.is_empty() && classes.is_empty() {
             return Ok(());

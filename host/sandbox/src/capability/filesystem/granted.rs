@@ -55,6 +55,8 @@ impl GrantedFiles {
         let granted: BTreeMap<PathBuf, bool> = policy
             .directories()
             .into_iter()
+            // A component cannot connect to sockets.
+            .filter(|(_, access)| access.iter().any(|access| *access != FileOperation::Connect))
             .map(|(path, access)| (path, access.contains(&FileOperation::Write)))
             .collect();
         let writable_directories =

@@ -302,7 +302,7 @@ impl Plugin {
         let policy = policy.for_plugin(&address);
         let clock = CpuClock::new(&EffectiveLimits::new(&SandboxLimits::default(), &policy));
         let files = Arc::new(GrantedFiles::by_policy(&policy, project));
-        let identity = PluginIdentity { address, version: None, sha256: None };
+        let identity = PluginIdentity { address, version: None, sha256: None, confinement: None };
         let monitor = Monitor::new(policy, identity, Arc::new(AuditLog::disabled()));
         let call = CurrentCall::new(monitor, PluginCall::outside_of_calls(&Arc::from(name)));
         Ok(Self { rules, guard: FileGuard::new(files, call, Arc::new(clock), None), held: Vec::new() })

@@ -105,7 +105,7 @@ mod tests {
         let root = Path::new("/srv/project");
         let file = PolicyFile::parse(Level::User, &SourceFile::new("p.hcl", text), root).unwrap();
         let policy = Policy::new(root, [file], []).for_plugin(&address);
-        let identity = PluginIdentity { address, version: None, sha256: None };
+        let identity = PluginIdentity { address, version: None, sha256: None, confinement: None };
         Monitor::new(policy, identity, Arc::new(AuditLog::disabled()))
     }
 

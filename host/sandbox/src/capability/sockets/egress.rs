@@ -1,24 +1,18 @@
 //! Checks the destinations that an instance's sockets contact.
 
-use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wardian_access::{AccessRequest, AccessRequestError, Host, NetworkRequest, Scheme};
 use wardian_monitor::Capability;
-use wardian_network::Ticket;
+use wardian_network::{KnownNames, Ticket};
 use wasmtime_wasi::sockets::SocketAddrUse;
 
 use super::connections::{Connection, Connections, ReceivedTooMuch};
 use super::datagram_accounting::Peers;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
-
-/// Maximum number of addresses whose names are stored.
-const MAX_ADDRESSES: usize = 1_000;
-/// Maximum number of stored names per address.
-const MAX_NAMES: usize = 8;
 
 /// A future that returns whether a socket may be used.
 type Permission = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
@@ -30,14 +24,6 @@ pub(crate) struct SocketEgress {
     known: Mutex<KnownNames>,
     connections: Mutex<Connections>,
     peers: Mutex<Peers>,
-}
-
-#[derive(Default)]
-struct KnownNames {
-    /// Resolved names, by address.
-    names: HashMap<IpAddr, Vec<Host>>,
-    /// The addresses, in the order in which they were added.
-    order: VecDeque<IpAddr>,
 }
 
 impl SocketEgress {
@@ -80,21 +66,7 @@ impl SocketEgress {
 
     /// Records that a name resolved to these addresses.
     pub(super) fn remember(&self, name: &Host, addresses: &[IpAddr]) {
-        let mut known = self.known();
-        for address in addresses {
-            if !known.names.contains_key(address) {
-                if known.order.len() >= MAX_ADDRESSES
-                    && let Some(oldest) = known.order.pop_front()
-                {
-                    known.names.remove(&oldest);
-                }
-                known.order.push_back(*address);
-            }
-            let names = known.names.entry(*address).or_default();
-            if names.len() < MAX_NAMES && !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
+        self.known().remember(name, addresses);
     }
 
     /// Whether a socket may be used for this purpose.
@@ -169,7 +141,7 @@ impl SocketEgress {
     fn choose_request(&self, scheme: Scheme, address: SocketAddr) -> Option<AccessRequest> {
         let policy = self.current_call.monitor().policy();
         let mut requests = Vec::new();
-        let names = self.known().names.get(&address.ip()).cloned().unwrap_or_default();
+        let names: Vec<Host> = self.known().of_address(address.ip()).cloned().collect();
         let hosts = names.into_iter().map(|name| name.to_string()).chain([address.ip().to_string()]);
         for host in hosts {
             match request(scheme, &host, address.port()) {
@@ -233,23 +205,6 @@ mod tests {
         let call = PluginCall::outside_of_calls(&"nobody".into());
         let network = Arc::new(ProviderNetwork::new(&Arc::default(), &monitor));
         SocketEgress::new(CurrentCall::new(monitor, call), network)
-    }
-
-    #[test]
-    fn remembered_names_are_bounded_and_oldest_is_dropped() {
-        let egress = egress();
-        let name = |number: usize| Host::parse(&format!("n{number}.example")).unwrap();
-        let address = |number: u32| IpAddr::from((0x0a00_0000 + number).to_be_bytes());
-        for number in 0..2_000 {
-            egress.remember(&name(number as usize), &[address(number)]);
-        }
-        for number in 0..100 {
-            egress.remember(&name(number), &[address(1_999)]);
-        }
-        let known = egress.known();
-        assert_eq!((known.names.len(), known.order.len()), (MAX_ADDRESSES, MAX_ADDRESSES));
-        assert!(!known.names.contains_key(&address(999)) && known.names.contains_key(&address(1_000)));
-        assert_eq!(known.names[&address(1_999)].len(), MAX_NAMES);
     }
 
     #[tokio::test]

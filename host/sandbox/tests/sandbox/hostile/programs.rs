@@ -60,7 +60,7 @@ fn provisioner(directory: &Path, log: &Arc<AuditLog>) -> Arc<dyn Provisioner> {
     let source = SourceFile::new("/srv/policy.hcl", RULES);
     let file = PolicyFile::parse(Level::User, &source, directory).unwrap_or_else(|error| panic!("{error}"));
     let policy = Policy::new(directory, [file], []).for_plugin(&address);
-    let identity = PluginIdentity { address, version: None, sha256: None };
+    let identity = PluginIdentity { address, version: None, sha256: None, confinement: None };
     let grants = ProvisionerGrants {
         monitor: Monitor::new(policy, identity, Arc::clone(log)),
         runner: launcher("/usr/bin:/bin"),

@@ -6,7 +6,7 @@
 //! directory cannot have exceptions, and it identifies a connection only by its port. It does not
 //! restrict UDP, Unix sockets, or files that are already open.
 //!
-//! The rules are passed to the kernel before the fork ([`Confinement::prepare`]). Only two system
+//! The rules are passed to the kernel before the fork ([`LandlockRules::prepare`]). Only two system
 //! calls are then needed between fork and exec.
 
 use std::io;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// The files and ports that a program may use. Missing paths are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Confinement {
+pub struct LandlockRules {
     /// Files and directories that can be read.
     pub read: Vec<PathBuf>,
     /// Files and directories that can be read and executed.
@@ -32,6 +32,8 @@ pub enum TcpPorts {
     #[default]
     Any,
     Only(Vec<RangeInclusive<u16>>),
+    /// No port, if the kernel can restrict ports. A supervisor restricts sockets in any case.
+    NoneIfSupported,
 }
 
 /// The reason why a program cannot be confined.
@@ -48,25 +50,35 @@ pub enum ConfinementError {
 
 /// Rules that have been passed to the kernel.
 #[derive(Debug)]
-pub struct Prepared {
+pub(crate) struct PreparedRules {
     #[cfg(target_os = "linux")]
     rules: std::os::fd::OwnedFd,
 }
 
+impl LandlockRules {
+    /// Checks whether the rules can be applied.
+    ///
+    /// # Errors
+    /// Returns an error if the kernel does not support all rules, or if a path cannot be opened.
+    pub fn check(&self) -> Result<(), ConfinementError> {
+        self.prepare().map(drop)
+    }
+}
+
 #[cfg(target_os = "linux")]
-impl Confinement {
+impl LandlockRules {
     /// Passes the rules to the kernel, without applying them to a process.
     ///
     /// # Errors
     /// Returns an error if the kernel does not support all rules, or if a path cannot be opened.
-    pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
+    pub(crate) fn prepare(&self) -> Result<PreparedRules, ConfinementError> {
         use landlock::{
             ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, Ruleset,
             RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope,
         };
         let unsupported = |error: RulesetError| {
             let needed = match self.tcp {
-                TcpPorts::Any => "Landlock of Linux 6.2 or later",
+                TcpPorts::Any | TcpPorts::NoneIfSupported => "Landlock of Linux 6.2 or later",
                 TcpPorts::Only(_) => "Landlock of Linux 6.7 or later",
             };
             ConfinementError::Unsupported(format!("it needs {needed} ({error})"))
@@ -76,7 +88,10 @@ impl Confinement {
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(files)
             .map_err(unsupported)?;
-        if let TcpPorts::Only(_) = self.tcp {
+        if self.tcp != TcpPorts::Any {
+            if self.tcp == TcpPorts::NoneIfSupported {
+                rules = rules.set_compatibility(CompatLevel::BestEffort);
+            }
             rules = rules.handle_access(AccessNet::from_all(ABI::V4)).map_err(unsupported)?;
         }
         let mut rules = rules
@@ -105,7 +120,7 @@ impl Confinement {
         }
         let rules: Option<std::os::fd::OwnedFd> = rules.into();
         let rules = rules.ok_or_else(|| ConfinementError::Unsupported("Landlock is not enabled".into()))?;
-        Ok(Prepared { rules })
+        Ok(PreparedRules { rules })
     }
 }
 
@@ -128,46 +143,20 @@ fn add_path_rule(
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Confinement {
+impl LandlockRules {
     /// Returns an error.
     ///
     /// # Errors
     /// Always returns an error, since only Linux supports confinement.
-    pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
+    pub(crate) fn prepare(&self) -> Result<PreparedRules, ConfinementError> {
         Err(ConfinementError::Unsupported("only Linux supports confinement".into()))
     }
 }
 
-impl Prepared {
-    /// Applies the rules to the command's process before it executes the program.
+impl PreparedRules {
     #[cfg(target_os = "linux")]
-    pub(crate) fn apply_to(self, command: &mut tokio::process::Command) {
-        use std::os::fd::AsRawFd as _;
-        let pre_exec = move || {
-            let rules = self.rules.as_raw_fd();
-            let none: libc::c_ulong = 0;
-            #[allow(
-                unsafe_code,
-                reason = "two system calls with integers and an open descriptor; the library's function for \
-                    both allocates on failure, which is not allowed in the child of a multithreaded \
-                    process"
-            )]
-            let applied = unsafe {
-                let one: libc::c_ulong = 1;
-                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, none, none, none) == 0
-                    && libc::syscall(libc::SYS_landlock_restrict_self, rules, none) == 0
-            };
-            if applied { Ok(()) } else { Err(io::Error::last_os_error()) }
-        };
-        #[allow(
-            unsafe_code,
-            reason = "code between fork and exec must be async-signal-safe; it only makes system calls"
-        )]
-        unsafe {
-            command.pre_exec(pre_exec);
-        }
+    pub(crate) fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        use std::os::fd::AsFd as _;
+        self.rules.as_fd()
     }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn apply_to(self, _command: &mut tokio::process::Command) {}
 }

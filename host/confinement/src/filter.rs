@@ -1,0 +1,272 @@
+//! Compiles the table of system calls to a program for the kernel's seccomp filter.
+//!
+//! The kernel runs the program before each system call, except for calls that it knows to be
+//! always allowed. The program compares the number with each entry of the table in turn. Its input
+//! is `struct seccomp_data`: the number, the architecture, and the arguments. It cannot read
+//! memory, so decisions that depend on memory are made by the supervisor.
+
+use libc::{
+    BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W,
+    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF, sock_filter,
+};
+
+use crate::system_calls::{Architecture, Check, Half, LAST_KNOWN, Outcome, SYSTEM_CALLS, Test, Treatment};
+
+/// Offsets in `struct seccomp_data`.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+/// The bit that marks the numbers of x86-64's 32-bit pointer interface.
+const X32_BIT: u32 = 0x4000_0000;
+
+/// A program for the kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Filter {
+    instructions: Vec<sock_filter>,
+}
+
+impl Filter {
+    /// Compiles the filter for an architecture.
+    pub(crate) fn new(architecture: Architecture) -> Self {
+        let mut filter = Self { instructions: Vec::new() };
+        filter.load(ARCHITECTURE);
+        filter.unless_equal(architecture.audit_number(), SECCOMP_RET_KILL_PROCESS);
+        filter.load(NUMBER);
+        if architecture == Architecture::X86_64 {
+            filter.push(BPF_JMP | BPF_JSET | BPF_K, X32_BIT, 0, 1);
+            filter.answer(fails(libc::ENOSYS));
+        }
+        filter.push(BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN, 0, 1);
+        filter.answer(fails(libc::ENOSYS));
+        for call in SYSTEM_CALLS {
+            if let Some(number) = architecture.number(call) {
+                filter.add(number, call.treatment);
+            }
+        }
+        filter.answer(SECCOMP_RET_ALLOW);
+        filter
+    }
+
+    /// Returns the instructions. There are fewer than 4,096, which is the kernel's limit.
+    pub(crate) fn instructions(&self) -> &[sock_filter] {
+        &self.instructions
+    }
+
+    fn add(&mut self, number: u32, treatment: Treatment) {
+        let mut block = Self { instructions: Vec::new() };
+        match treatment {
+            Treatment::Supervised | Treatment::Refused => block.answer(SECCOMP_RET_USER_NOTIF),
+            Treatment::Fails(error) => block.answer(fails(error)),
+            Treatment::Checked(rules) => {
+                for rule in rules {
+                    block.add_rule(
+                        rule.checks,
+                        match rule.outcome {
+                            Outcome::Allowed => SECCOMP_RET_ALLOW,
+                            Outcome::Refused | Outcome::Supervised => SECCOMP_RET_USER_NOTIF,
+                            Outcome::Fails(error) => fails(error),
+                        },
+                    );
+                }
+                block.answer(SECCOMP_RET_ALLOW);
+            }
+        }
+        // Blocks are short: the table has at most three rules of two checks.
+        let length = u8::try_from(block.instructions.len()).unwrap_or(u8::MAX);
+        self.push(BPF_JMP | BPF_JEQ | BPF_K, number, 0, length);
+        self.instructions.append(&mut block.instructions);
+    }
+
+    /// Adds a rule: if all checks match, the answer is returned; otherwise, execution continues
+    /// after the rule.
+    fn add_rule(&mut self, checks: &[Check], answer: u32) {
+        let lengths: Vec<u8> = checks.iter().map(check_length).collect();
+        for (index, check) in checks.iter().enumerate() {
+            // The distance from the end of this check to the end of the answer.
+            let rest = lengths[index + 1..].iter().sum::<u8>() + 1;
+            self.load(argument_offset(check));
+            match check.test {
+                Test::Masked { mask, value } => {
+                    if mask != u32::MAX {
+                        self.push(BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+                    }
+                    self.push(BPF_JMP | BPF_JEQ | BPF_K, value, 0, rest);
+                }
+                Test::AnyBit(bits) => self.push(BPF_JMP | BPF_JSET | BPF_K, bits, 0, rest),
+            }
+        }
+        self.answer(answer);
+    }
+
+    fn load(&mut self, offset: u32) {
+        self.push(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0);
+    }
+
+    fn unless_equal(&mut self, value: u32, answer: u32) {
+        self.push(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
+        self.answer(answer);
+    }
+
+    fn answer(&mut self, answer: u32) {
+        self.push(BPF_RET | BPF_K, answer, 0, 0);
+    }
+
+    fn push(&mut self, code: u32, k: u32, jt: u8, jf: u8) {
+        // All codes are smaller than 256.
+        let code = u16::try_from(code).unwrap_or_default();
+        self.instructions.push(sock_filter { code, jt, jf, k });
+    }
+}
+
+const fn fails(error: i32) -> u32 {
+    SECCOMP_RET_ERRNO | error.unsigned_abs()
+}
+
+fn check_length(check: &Check) -> u8 {
+    match check.test {
+        Test::Masked { mask: u32::MAX, .. } | Test::AnyBit(_) => 2,
+        Test::Masked { .. } => 3,
+    }
+}
+
+/// Returns the offset of half of an argument, on a little-endian machine.
+fn argument_offset(check: &Check) -> u32 {
+    let argument = u32::try_from(check.argument).unwrap_or_default();
+    ARGUMENTS + 8 * argument + if check.half == Half::High { 4 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Executes the filter as the kernel does.
+    fn answer(architecture: Architecture, call: (u32, u32), arguments: &[u64]) -> u32 {
+        let mut data = [0u8; 64];
+        data[..4].copy_from_slice(&call.0.to_le_bytes());
+        data[4..8].copy_from_slice(&call.1.to_le_bytes());
+        for (index, argument) in arguments.iter().enumerate() {
+            data[16 + 8 * index..24 + 8 * index].copy_from_slice(&argument.to_le_bytes());
+        }
+        let filter = Filter::new(architecture);
+        let (mut accumulator, mut next) = (0, 0);
+        loop {
+            let sock_filter { code, jt, jf, k } = filter.instructions()[next];
+            next += 1;
+            let code = u32::from(code);
+            let jump = |holds: bool| usize::from(if holds { jt } else { jf });
+            match code {
+                _ if code == BPF_LD | BPF_W | BPF_ABS => {
+                    let at = k as usize;
+                    accumulator = u32::from_le_bytes(data[at..at + 4].try_into().unwrap());
+                }
+                _ if code == BPF_ALU | BPF_AND | BPF_K => accumulator &= k,
+                _ if code == BPF_JMP | BPF_JEQ | BPF_K => next += jump(accumulator == k),
+                _ if code == BPF_JMP | BPF_JGT | BPF_K => next += jump(accumulator > k),
+                _ if code == BPF_JMP | BPF_JSET | BPF_K => next += jump(accumulator & k != 0),
+                _ if code == BPF_RET | BPF_K => return k,
+                _ => panic!("unexpected instruction {code}"),
+            }
+        }
+    }
+
+    fn on(architecture: Architecture, name: &str, arguments: &[u64]) -> u32 {
+        let call = SYSTEM_CALLS.iter().find(|call| call.name == name).unwrap();
+        let number = architecture.number(call).unwrap();
+        answer(architecture, (number, architecture.audit_number()), arguments)
+    }
+
+    const BOTH: [Architecture; 2] = [Architecture::X86_64, Architecture::Aarch64];
+
+    #[test]
+    fn every_call_in_the_table_has_its_treatment() {
+        for architecture in BOTH {
+            for call in SYSTEM_CALLS {
+                let Some(number) = architecture.number(call) else { continue };
+                let expected = match call.treatment {
+                    Treatment::Supervised | Treatment::Refused => SECCOMP_RET_USER_NOTIF,
+                    Treatment::Fails(error) => fails(error),
+                    Treatment::Checked(_) => continue,
+                };
+                let answer = answer(architecture, (number, architecture.audit_number()), &[u64::MAX; 6]);
+                assert_eq!(answer, expected, "{architecture:?} {}", call.name);
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_calls_are_allowed_and_unknown_ones_do_not_exist() {
+        // read, write, futex and exit_group, on x86-64.
+        for number in [0, 1, 202, 231] {
+            let audit = Architecture::X86_64.audit_number();
+            assert_eq!(answer(Architecture::X86_64, (number, audit), &[u64::MAX; 6]), SECCOMP_RET_ALLOW);
+        }
+        for architecture in BOTH {
+            for number in [LAST_KNOWN + 1, 1_000, 0x3fff_ffff] {
+                let audit = architecture.audit_number();
+                assert_eq!(answer(architecture, (number, audit), &[]), fails(libc::ENOSYS));
+            }
+        }
+        let audit = Architecture::X86_64.audit_number();
+        assert_eq!(answer(Architecture::X86_64, (X32_BIT | 0x2a, audit), &[]), fails(libc::ENOSYS));
+    }
+
+    #[test]
+    fn other_architectures_are_killed() {
+        const I386: u32 = 0x4000_0003;
+        assert_eq!(answer(Architecture::X86_64, (42, I386), &[]), SECCOMP_RET_KILL_PROCESS);
+        let arm64 = Architecture::Aarch64.audit_number();
+        assert_eq!(answer(Architecture::X86_64, (42, arm64), &[]), SECCOMP_RET_KILL_PROCESS);
+    }
+
+    #[test]
+    fn only_stream_sockets_of_this_machine_are_allowed_directly() {
+        let cloexec_nonblock = 0o2_004_000;
+        for architecture in BOTH {
+            for (family, kind, expected) in [
+                (1, 1, SECCOMP_RET_ALLOW),
+                (1, 1 | cloexec_nonblock, SECCOMP_RET_ALLOW),
+                (1, 5, SECCOMP_RET_ALLOW),
+                // The kernel ignores the upper half of these arguments.
+                (1 | 1 << 40, 1 | 1 << 40, SECCOMP_RET_ALLOW),
+                (1, 2, SECCOMP_RET_USER_NOTIF),
+                (2, 1, SECCOMP_RET_USER_NOTIF),
+                (10, 1 | cloexec_nonblock, SECCOMP_RET_USER_NOTIF),
+                (16, 3, SECCOMP_RET_USER_NOTIF),
+                (40, 1, SECCOMP_RET_USER_NOTIF),
+            ] {
+                assert_eq!(on(architecture, "socket", &[family, kind, 0]), expected, "{family} {kind}");
+            }
+            assert_eq!(on(architecture, "socketpair", &[1, 1 | cloexec_nonblock]), SECCOMP_RET_ALLOW);
+            assert_eq!(on(architecture, "socketpair", &[1, 2]), SECCOMP_RET_USER_NOTIF);
+        }
+    }
+
+    #[test]
+    fn dangerous_arguments_are_refused() {
+        for architecture in BOTH {
+            let threads = 0x003d_0f00;
+            assert_eq!(on(architecture, "clone", &[threads]), SECCOMP_RET_ALLOW);
+            for flag in [0x2000_0000, 0x0002_0000, 0x4000_0000, 0x8000] {
+                assert_eq!(on(architecture, "clone", &[threads | flag]), SECCOMP_RET_USER_NOTIF);
+            }
+            assert_eq!(on(architecture, "sendto", &[3, 0, 0, 0x4000]), SECCOMP_RET_ALLOW);
+            let fast_open = on(architecture, "sendto", &[3, 0, 0, 0x2000_4000]);
+            assert_eq!(fast_open, fails(libc::EOPNOTSUPP));
+            assert_eq!(on(architecture, "sendmsg", &[3, 0, 0x2000_0000]), fails(libc::EOPNOTSUPP));
+            assert_eq!(on(architecture, "prctl", &[1, 0]), SECCOMP_RET_USER_NOTIF);
+            assert_eq!(on(architecture, "prctl", &[15, 1]), SECCOMP_RET_ALLOW);
+            assert_eq!(on(architecture, "ioctl", &[0, 0x5412]), SECCOMP_RET_USER_NOTIF);
+            assert_eq!(on(architecture, "ioctl", &[0, 0x5401]), SECCOMP_RET_ALLOW);
+            assert_eq!(on(architecture, "prlimit64", &[0, 7, 1 << 35]), SECCOMP_RET_ALLOW);
+            assert_eq!(on(architecture, "prlimit64", &[77, 7, 0]), SECCOMP_RET_ALLOW);
+            for pointer in [16, 1 << 35] {
+                assert_eq!(on(architecture, "prlimit64", &[77, 7, pointer]), SECCOMP_RET_USER_NOTIF);
+            }
+            assert_eq!(on(architecture, "sched_setaffinity", &[0]), SECCOMP_RET_ALLOW);
+            assert_eq!(on(architecture, "sched_setaffinity", &[7]), fails(libc::EPERM));
+            assert_eq!(on(architecture, "personality", &[0xffff_ffff]), SECCOMP_RET_ALLOW);
+            assert_eq!(on(architecture, "personality", &[8]), SECCOMP_RET_USER_NOTIF);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Starts a program with its confinement.
+//!
+//! Between fork and exec, the child makes only system calls on data that was prepared before the
+//! fork: it applies the Landlock rules and the filter, and sends the descriptor of the filter's
+//! notifications to the host. From then on, the supervisor answers; the first answered call is the
+//! `execve` of the program itself.
+
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
+use wardian_process::{BeforeExecution, Guarded, Spawner};
+
+use crate::ConfinementError;
+use crate::filter::Filter;
+use crate::kernel::{self, ResourceLimit};
+use crate::landlock::{LandlockRules, PreparedRules};
+use crate::level::ConfinementLevel;
+use crate::supervisor::{Supervision, Supervisor};
+use crate::system_calls::Architecture;
+
+/// The confinement of a program.
+#[derive(Clone)]
+pub struct Confinement {
+    pub rules: LandlockRules,
+    /// The supervision of sockets, programs and other system calls; `None` if only the rules apply.
+    pub supervision: Option<Supervision>,
+    /// Maximum number of bytes of private writable memory of each process.
+    pub max_memory: Option<u64>,
+    /// Maximum number of bytes of each file that the program writes.
+    pub max_file_size: Option<u64>,
+}
+
+impl Confinement {
+    /// Returns the level of the confinement.
+    pub fn level(&self) -> ConfinementLevel {
+        if self.supervision.is_some() { ConfinementLevel::Filtered } else { ConfinementLevel::FilesAndPorts }
+    }
+
+    /// Prepares the confinement of one process.
+    ///
+    /// # Errors
+    /// Returns an error if the kernel does not support it, or if a path cannot be opened.
+    pub fn prepare(&self) -> Result<PreparedConfinement, ConfinementError> {
+        let rules = self.rules.prepare()?;
+        let supervised = match &self.supervision {
+            None => None,
+            Some(supervision) => {
+                let architecture = Architecture::CURRENT.ok_or_else(|| {
+                    let name = std::env::consts::ARCH;
+                    ConfinementError::Unsupported(format!("{name} processors are not supported"))
+                })?;
+                Some((architecture, supervision.clone()))
+            }
+        };
+        Ok(PreparedConfinement {
+            rules,
+            supervised,
+            max_memory: self.max_memory,
+            max_file_size: self.max_file_size,
+        })
+    }
+}
+
+/// A confinement that is ready to be applied to one process.
+pub struct PreparedConfinement {
+    rules: PreparedRules,
+    supervised: Option<(Architecture, Supervision)>,
+    max_memory: Option<u64>,
+    max_file_size: Option<u64>,
+}
+
+/// A confined process and its supervision.
+pub struct ConfinedChild {
+    pub child: Child,
+    /// The process and its descendants, which are killed when the host ends.
+    pub guarded: Guarded,
+    /// The supervision ends when this value is dropped, or when the last process has ended.
+    pub supervision: Option<SupervisionHandle>,
+}
+
+/// Ends the supervision of a program when it is dropped. System calls that would need an answer then
+/// fail.
+#[derive(Debug)]
+pub struct SupervisionHandle {
+    _stop: OwnedFd,
+}
+
+impl PreparedConfinement {
+    /// Spawns the confined program. The command's program must be an absolute path.
+    ///
+    /// # Errors
+    /// Returns an error if the system cannot start it, or cannot apply the confinement.
+    pub async fn spawn(self, command: Command, spawner: &Spawner) -> io::Result<ConfinedChild> {
+        let Self { rules, supervised, max_memory, max_file_size } = self;
+        let (sender, supervision) = match supervised {
+            None => (None, None),
+            Some((architecture, supervision)) => {
+                let (receiver, sender) = UnixStream::pair()?;
+                let handle = start_supervisor(receiver, architecture, supervision)?;
+                (Some((sender, Filter::new(architecture))), Some(handle))
+            }
+        };
+        let apply = move || {
+            kernel::limit(ResourceLimit::CoreSize, 0)?;
+            if let Some(most) = max_memory {
+                kernel::limit(ResourceLimit::Data, most)?;
+            }
+            if let Some(most) = max_file_size {
+                kernel::limit(ResourceLimit::FileSize, most)?;
+            }
+            kernel::forbid_new_privileges()?;
+            kernel::restrict_self(rules.as_fd())?;
+            kernel::close_others_on_execution()?;
+            if let Some((sender, filter)) = &sender {
+                let listener = kernel::install_filter(filter.instructions())?;
+                kernel::send_descriptor(sender.as_raw_fd(), listener)?;
+                kernel::close(listener);
+            }
+            Ok(())
+        };
+        #[allow(
+            unsafe_code,
+            reason = "the closure makes only system calls on prepared data: it neither allocates nor locks"
+        )]
+        let before = unsafe { BeforeExecution::new(apply) };
+        let (child, guarded) = spawner.spawn_confined(command, before).await?;
+        Ok(ConfinedChild { child, guarded, supervision })
+    }
+}
+
+/// Starts the thread that waits for the listener and answers its notifications. It must run before
+/// the process is spawned, since spawning returns only after the first answer.
+fn start_supervisor(
+    receiver: UnixStream,
+    architecture: Architecture,
+    supervision: Supervision,
+) -> io::Result<SupervisionHandle> {
+    let (stop, stopper) = pipe_with(PipeFlags::CLOEXEC)?;
+    let runtime = Handle::current();
+    thread::Builder::new().name("supervisor".to_owned()).spawn(move || {
+        // If no listener arrives, the program was not started.
+        if let Ok(Some(listener)) = kernel::receive_descriptor(receiver.as_fd()) {
+            drop(receiver);
+            Supervisor::new(listener, architecture, supervision).run(&stop, &runtime);
+        }
+    })?;
+    Ok(SupervisionHandle { _stop: stopper })
+}

@@ -1,0 +1,321 @@
+//! Answers the system calls of a confined program that the kernel does not decide on.
+//!
+//! One thread per program receives the notifications. Calls that wait for the network run as tasks,
+//! so none of them delays another call. Every decision uses a copy of the arguments that was made
+//! after the call began and before it was answered; no call whose arguments are in memory continues
+//! in the kernel, except for the first `execve`, which the host's own code makes.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use wardian_access::NativeAuthority;
+use wardian_network::Resolver;
+use wardian_network::proxy::ProxySettings;
+
+use crate::attributes;
+use crate::connect::ConnectCall;
+use crate::kernel::{self, Answer, NewDescriptor, Notification};
+use crate::names::{MAX_QUERY_BYTES, Names};
+use crate::program_memory::Thread;
+use crate::refusals;
+use crate::system_calls::Architecture;
+
+/// Maximum number of connections of a program, if policy sets none. Each occupies four descriptors
+/// of the host.
+const MAX_CONNECTIONS: usize = 1_000;
+/// Maximum number of datagram sockets. Each occupies a descriptor and a task of the host.
+const MAX_DATAGRAM_SOCKETS: usize = 1_000;
+/// Maximum number of records of the same kind of refused call, so that a program cannot fill the
+/// disk.
+const MAX_RECORDS_OF_A_CALL: u32 = 100;
+
+/// What a supervisor needs to decide and to act.
+#[derive(Clone)]
+pub struct Supervision {
+    pub authority: Arc<dyn NativeAuthority>,
+    pub resolver: Arc<dyn Resolver>,
+    /// The user's proxies.
+    pub proxies: ProxySettings,
+    /// A directory whose files and sockets belong to the program.
+    pub own_directory: PathBuf,
+    /// Maximum number of concurrent connections, if policy sets one.
+    pub max_connections: Option<usize>,
+}
+
+/// The state of one program's supervision.
+pub(crate) struct Supervisor {
+    listener: OwnedFd,
+    architecture: Architecture,
+    supervision: Supervision,
+    own_directory: PathBuf,
+    names: Names,
+    has_started: AtomicBool,
+    connections: Arc<Semaphore>,
+    sockets: Mutex<Sockets>,
+    records: Mutex<HashMap<&'static str, u32>>,
+}
+
+/// The program's sockets that the host has created, by inode.
+#[derive(Default)]
+struct Sockets {
+    datagram: HashSet<u64>,
+    connected: HashSet<u64>,
+}
+
+impl Supervisor {
+    pub(crate) fn new(listener: OwnedFd, architecture: Architecture, supervision: Supervision) -> Self {
+        let Supervision { authority, resolver, own_directory, max_connections, .. } = &supervision;
+        let names = Names::new(Arc::clone(authority), Arc::clone(resolver));
+        let most = max_connections.map_or(MAX_CONNECTIONS, |most| most.min(MAX_CONNECTIONS));
+        // Paths of sockets are compared after their links are resolved.
+        let own_directory = own_directory.canonicalize().unwrap_or_else(|_| own_directory.clone());
+        Self {
+            listener,
+            architecture,
+            own_directory,
+            names,
+            has_started: AtomicBool::new(false),
+            connections: Arc::new(Semaphore::new(most)),
+            sockets: Mutex::default(),
+            records: Mutex::default(),
+            supervision,
+        }
+    }
+
+    pub(crate) fn listener(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+
+    pub(crate) fn authority(&self) -> &dyn NativeAuthority {
+        &*self.supervision.authority
+    }
+
+    pub(crate) fn proxies(&self) -> &ProxySettings {
+        &self.supervision.proxies
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Whether a file belongs to the program.
+    pub(crate) fn is_own_path(&self, path: &Path) -> bool {
+        path.starts_with(&self.own_directory)
+    }
+
+    /// Waits until the program may have another connection.
+    pub(crate) async fn connection_permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.connections).acquire_owned().await.ok()
+    }
+
+    pub(crate) fn is_datagram_socket(&self, inode: u64) -> bool {
+        self.sockets().datagram.contains(&inode)
+    }
+
+    pub(crate) fn is_connected(&self, inode: u64) -> bool {
+        self.sockets().connected.contains(&inode)
+    }
+
+    pub(crate) fn remember_connected(&self, inode: u64) {
+        self.sockets().connected.insert(inode);
+    }
+
+    pub(crate) fn forget_connected(&self, inode: u64) {
+        self.sockets().connected.remove(&inode);
+    }
+
+    fn sockets(&self) -> MutexGuard<'_, Sockets> {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a call. The thread may have been killed in the meantime.
+    pub(crate) fn answer(&self, id: u64, answer: Answer) {
+        let _ = kernel::send_answer(self.listener(), id, answer);
+    }
+
+    /// Answers notifications until the last process of the program has ended, or `stop` is closed.
+    pub(crate) fn run(self, stop: &OwnedFd, runtime: &Handle) {
+        let supervisor = Arc::new(self);
+        let mut tasks = JoinSet::new();
+        while wait_for_notification(&supervisor.listener, stop) {
+            while tasks.try_join_next().is_some() {}
+            match kernel::receive_notification(supervisor.listener()) {
+                Ok(notification) => supervisor.handle(notification, &mut tasks, runtime),
+                // The thread was killed, or a signal arrived.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => {}
+                Err(_) => break,
+            }
+        }
+        // Dropping the tasks closes the program's connections.
+    }
+
+    fn handle(self: &Arc<Self>, call: Notification, tasks: &mut JoinSet<()>, runtime: &Handle) {
+        let name = self.architecture.name(call.number).unwrap_or("unknown");
+        let answer = match name {
+            "connect" => match ConnectCall::read(call) {
+                // After this check, the copied arguments are known to belong to the waiting call.
+                Ok(_) if !kernel::is_waiting(self.listener(), call.id) => return,
+                Ok(connect) => match connect.perform_now(self) {
+                    Ok(answer) => answer,
+                    Err((connect, address)) => {
+                        let supervisor = Arc::clone(self);
+                        tasks.spawn_on(connect.connect(address, supervisor), runtime);
+                        return;
+                    }
+                },
+                Err(error) => Answer::Error(error),
+            },
+            "socket" => match self.create_socket(call, tasks, runtime) {
+                Some(answer) => answer,
+                None => return,
+            },
+            "execve" | "execveat" => self.execute(name, call),
+            "chmod" | "fchmod" | "fchmodat" | "fchmodat2" | "utime" | "utimes" | "futimesat"
+            | "utimensat" => attributes::change(self, name, call),
+            refused => {
+                self.refuse(refused, refusals::effect(refused));
+                Answer::Error(libc::EPERM)
+            }
+        };
+        self.answer(call.id, answer);
+    }
+
+    /// Records a call that no policy can grant.
+    pub(crate) fn refuse(&self, name: &'static str, effect: &str) {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = records.entry(name).or_default();
+        *count += 1;
+        if *count <= MAX_RECORDS_OF_A_CALL {
+            drop(records);
+            self.authority().refuse_system_call(name, effect);
+        }
+    }
+
+    /// Creates a socket for the program. Returns nothing if the call has been answered.
+    fn create_socket(
+        self: &Arc<Self>,
+        call: Notification,
+        tasks: &mut JoinSet<()>,
+        runtime: &Handle,
+    ) -> Option<Answer> {
+        let [family, kind, protocol] = [0, 1, 2].map(|index| call.signed(index));
+        let (flags, kind) = (kind & !0xf, kind & 0xf);
+        let (nonblocking, close_on_execution) =
+            (flags & libc::SOCK_NONBLOCK != 0, flags & libc::SOCK_CLOEXEC != 0);
+        let created = match (family, kind, protocol) {
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => {
+                // A placeholder, until `connect` replaces it.
+                kernel::unix_socket(nonblocking)
+            }
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => {
+                self.datagram_socket(nonblocking, tasks, runtime)
+            }
+            // Programs fall back from Multipath TCP to TCP.
+            (libc::AF_INET | libc::AF_INET6, ..) => return Some(Answer::Error(libc::EPROTONOSUPPORT)),
+            // C libraries list the machine's interfaces, and continue if they cannot.
+            (libc::AF_NETLINK, ..) => return Some(Answer::Error(libc::EAFNOSUPPORT)),
+            _ => {
+                self.refuse("socket", &format!("it would create a socket of family {family}, type {kind}"));
+                return Some(Answer::Error(libc::EAFNOSUPPORT));
+            }
+        };
+        let added = created.and_then(|socket| {
+            let new = NewDescriptor::AsResult;
+            kernel::add_descriptor(self.listener(), call.id, socket.as_fd(), new, close_on_execution)
+        });
+        match added {
+            Ok(()) => None,
+            Err(error) => Some(Answer::Error(error.raw_os_error().unwrap_or(libc::EMFILE))),
+        }
+    }
+
+    /// Creates a socket whose datagrams are answered as queries for names.
+    fn datagram_socket(
+        self: &Arc<Self>,
+        nonblocking: bool,
+        tasks: &mut JoinSet<()>,
+        runtime: &Handle,
+    ) -> io::Result<OwnedFd> {
+        if self.sockets().datagram.len() >= MAX_DATAGRAM_SOCKETS {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
+        let (theirs, ours) = kernel::message_pair()?;
+        kernel::set_nonblocking(theirs.as_fd(), nonblocking)?;
+        kernel::set_nonblocking(ours.as_fd(), true)?;
+        let inode = rustix::fs::fstat(&theirs)?.st_ino;
+        self.sockets().datagram.insert(inode);
+        let supervisor = Arc::clone(self);
+        let serve = async move {
+            // An error ends only this socket.
+            let _ = supervisor.serve_datagrams(ours).await;
+            supervisor.sockets().datagram.remove(&inode);
+        };
+        tasks.spawn_on(serve, runtime);
+        Ok(theirs)
+    }
+
+    async fn serve_datagrams(&self, socket: OwnedFd) -> io::Result<()> {
+        // The socket preserves the boundaries of messages: each read returns one message.
+        let mut socket = UnixStream::from_std(socket.into())?;
+        loop {
+            let mut message = vec![0; MAX_QUERY_BYTES];
+            let length = socket.read(&mut message).await?;
+            if length == 0 {
+                return Ok(());
+            }
+            if let Some(response) = self.names.respond(&message[..length]).await {
+                socket.write_all(&response).await?;
+            }
+        }
+    }
+
+    /// Lets the program itself be executed, and refuses all others.
+    fn execute(&self, name: &'static str, call: Notification) -> Answer {
+        if !self.has_started.swap(true, Ordering::AcqRel) {
+            return Answer::Continue;
+        }
+        let thread = Thread(call.thread);
+        let (path, arguments) = match name {
+            "execve" => (call.arguments[0], call.arguments[1]),
+            _ => (call.arguments[1], call.arguments[2]),
+        };
+        let program = thread.read_string(path).unwrap_or_default();
+        let arguments = refusals::read_arguments(thread, arguments);
+        if kernel::is_waiting(self.listener(), call.id) {
+            self.authority().refuse_program(Path::new(&program), &arguments);
+        }
+        Answer::Error(libc::EPERM)
+    }
+}
+
+/// Waits for a notification. Returns false after the last process has ended, or to stop.
+fn wait_for_notification(listener: &OwnedFd, stop: &OwnedFd) -> bool {
+    loop {
+        let mut polled = [PollFd::new(listener, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+        match poll(&mut polled, None) {
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return false,
+            Ok(_) => {}
+        }
+        let [listener, stop] = polled.map(|polled| polled.revents());
+        if !stop.is_empty() {
+            return false;
+        }
+        if listener.contains(PollFlags::IN) {
+            return true;
+        }
+        if !listener.is_empty() {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Authorizes and records the accesses of confined native plugins.
+//!
+//! A native plugin makes system calls, not calls of the host's interfaces. The host knows which plugin
+//! calls its process is executing, but not which of them an access belongs to.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_access::{
+    AccessRequest, AllowedConnection, ConnectionRecord, Denied, FileAccess, FileOperation, Host,
+    NativeAuthority, NetworkRequest, ProcessStart, Scheme,
+};
+use wardian_plugin::{CallsInFlight, PluginCall};
+
+use crate::monitor::{Monitor, Use};
+use crate::record::{Capability, RecordedTarget};
+
+/// The protocols of connections, in the order in which they are preferred.
+const SCHEMES: [Scheme; 3] = [Scheme::Https, Scheme::Http, Scheme::Tcp];
+
+/// The authority over one process of a native plugin.
+pub struct NativeMonitor {
+    monitor: Monitor,
+    plugin: Arc<str>,
+    calls: Arc<CallsInFlight>,
+}
+
+impl NativeMonitor {
+    /// Creates the authority. `plugin` is the plugin's name in messages, and `calls` contains the calls
+    /// of the process.
+    pub fn new(monitor: Monitor, plugin: Arc<str>, calls: Arc<CallsInFlight>) -> Self {
+        Self { monitor, plugin, calls }
+    }
+
+    fn calls(&self) -> Vec<PluginCall> {
+        let calls = self.calls.current();
+        if calls.is_empty() { vec![PluginCall::outside_of_calls(&self.plugin)] } else { calls }
+    }
+
+    fn check_file(&self, path: &Path, operation: FileOperation) -> Result<(), Denied> {
+        let access = FileAccess::from_normalized(path.to_owned(), operation);
+        self.monitor.begin_among(&self.calls(), AccessRequest::File(access), None).map(drop)
+    }
+
+    fn reject(&self, capability: Capability, target: RecordedTarget, reason: &str) {
+        // The caller returns an error number, which has no text.
+        let _ = self.monitor.reject_among(&self.calls(), capability, target, reason);
+    }
+}
+
+/// Describes a connection, whose HTTP method is not visible.
+fn request(scheme: Scheme, host: &Host, port: u16) -> Option<AccessRequest> {
+    NetworkRequest::connection(scheme, &host.to_string(), port).ok().map(AccessRequest::Network)
+}
+
+/// Returns the protocols for which policy grants a connection.
+fn granted_schemes(monitor: &Monitor, host: &Host, address: SocketAddr) -> Vec<Scheme> {
+    let is_granted = |scheme: &Scheme| {
+        request(*scheme, host, address.port()).is_some_and(|request| {
+            let policy = monitor.policy();
+            policy.decide(&request).is_allowed() && policy.decide_at(&request, address.ip()).is_allowed()
+        })
+    };
+    SCHEMES.into_iter().filter(is_granted).collect()
+}
+
+/// Returns the protocol that a connection to a port probably uses.
+fn probable_scheme(port: u16) -> Scheme {
+    SCHEMES.into_iter().find(|scheme| scheme.port() == Some(port)).unwrap_or(Scheme::Tcp)
+}
+
+impl NativeAuthority for NativeMonitor {
+    fn may_look_up(&self, name: &Host) -> Result<(), Denied> {
+        let policy = self.monitor.policy();
+        if policy.grants_name_to_native_code(name) {
+            return Ok(());
+        }
+        self.monitor.begin_among(&self.calls(), AccessRequest::LookUp(name.clone()), None).map(Use::discard)
+    }
+
+    fn refuse_look_up(&self, text: &str) {
+        let target = RecordedTarget::new(text.to_owned());
+        self.reject(Capability::NameLookUp, target, "it is not a host name");
+    }
+
+    fn may_connect(&self, names: &[Host], address: SocketAddr) -> Result<AllowedConnection, Denied> {
+        let literal = Host::Address(address.ip());
+        let calls = self.calls();
+        for host in names.iter().chain([&literal]) {
+            let schemes = granted_schemes(&self.monitor, host, address);
+            let Some(first) = schemes.first().and_then(|first| request(*first, host, address.port())) else {
+                continue;
+            };
+            let usage = self.monitor.begin_among(&calls, first, Some(address.ip()))?;
+            let record = NativeConnection {
+                usage: Some(usage),
+                monitor: self.monitor.clone(),
+                calls,
+                host: host.clone(),
+                address,
+                scheme: schemes[0],
+            };
+            let max_received =
+                self.monitor.policy().settings().limits.response_size.as_ref().map(|set| set.value);
+            return Ok(AllowedConnection {
+                host: host.clone(),
+                schemes,
+                max_received,
+                record: Box::new(record),
+            });
+        }
+        // The denial names the host that the program looked up last.
+        let host = names.first().unwrap_or(&literal);
+        let scheme = probable_scheme(address.port());
+        let Some(request) = request(scheme, host, address.port()) else {
+            let target = RecordedTarget::new(format!("{scheme}://{address}"));
+            let reason = "it is not a valid destination";
+            return Err(self.monitor.reject_among(&calls, Capability::Network, target, reason));
+        };
+        let by_name = self.monitor.begin_among(&calls, request.clone(), None);
+        let usage = match by_name {
+            Ok(usage) => {
+                usage.discard();
+                self.monitor.begin_among(&calls, request, Some(address.ip()))
+            }
+            Err(denied) => return Err(denied),
+        };
+        match usage {
+            Err(denied) => Err(denied),
+            // The policy does not change, so this cannot be reached; it denies all the same.
+            Ok(usage) => {
+                usage.discard();
+                Err(Denied { reason: "policy does not grant it".to_owned(), rule_to_add: None })
+            }
+        }
+    }
+
+    fn may_connect_to_path(&self, path: &Path) -> Result<(), Denied> {
+        self.check_file(path, FileOperation::Connect)
+    }
+
+    fn may_change_attributes(&self, path: &Path) -> Result<(), Denied> {
+        self.check_file(path, FileOperation::Write)
+    }
+
+    fn refuse_program(&self, program: &Path, arguments: &[OsString]) {
+        let name = program.to_string_lossy();
+        let arguments: Vec<String> =
+            arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+        let mut target = RecordedTarget::new(name.clone().into_owned());
+        target.arguments = Some(arguments.clone());
+        // A policy that denies the program is the better reason.
+        if let Ok(start) = ProcessStart::new(&name, arguments)
+            && let wardian_policy::Decision::Denied(_) =
+                self.monitor.policy().decide(&AccessRequest::Process(start.clone()))
+        {
+            let denied = self.monitor.begin_among(&self.calls(), AccessRequest::Process(start), None);
+            debug_assert!(denied.is_err(), "the policy does not change");
+            return;
+        }
+        self.reject(Capability::Process, target, "a confined native plugin cannot start programs");
+    }
+
+    fn refuse_system_call(&self, name: &str, reason: &str) {
+        let target = RecordedTarget::new(name.to_owned());
+        self.reject(
+            Capability::SystemCall,
+            target,
+            &format!("no policy can grant it to a native plugin: {reason}"),
+        );
+    }
+}
+
+/// A connection of a native plugin.
+struct NativeConnection {
+    /// [`None`] after the connection was refused.
+    usage: Option<Use>,
+    monitor: Monitor,
+    calls: Vec<PluginCall>,
+    host: Host,
+    address: SocketAddr,
+    scheme: Scheme,
+}
+
+impl NativeConnection {
+    fn address(&self) -> IpAddr {
+        self.address.ip()
+    }
+}
+
+impl ConnectionRecord for NativeConnection {
+    fn set_scheme(&mut self, scheme: Scheme) {
+        self.scheme = scheme;
+        if let (Some(usage), Some(request)) =
+            (&mut self.usage, request(scheme, &self.host, self.address.port()))
+        {
+            usage.specify(request);
+        }
+    }
+
+    fn permits_name(&self, name: &Host, scheme: Scheme) -> bool {
+        granted_schemes(&self.monitor, name, self.address).contains(&scheme)
+    }
+
+    fn add_sent(&mut self, bytes: u64) {
+        if let Some(usage) = &mut self.usage {
+            usage.add_sent(bytes);
+        }
+    }
+
+    fn add_received(&mut self, bytes: u64) {
+        if let Some(usage) = &mut self.usage {
+            usage.add_received(bytes);
+        }
+    }
+
+    fn refuse(&mut self, reason: &str) {
+        // The record of the connection itself remains: it was open until now.
+        self.usage = None;
+        let target = match request(self.scheme, &self.host, self.address.port()) {
+            Some(request) => RecordedTarget::from_request(&request),
+            None => RecordedTarget::new(self.address().to_string()),
+        };
+        let _ = self.monitor.reject_among(&self.calls, Capability::Network, target, reason);
+    }
+}

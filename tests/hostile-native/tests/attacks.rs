@@ -1,0 +1,272 @@
+//! Every attack, without confinement and at each level, by an unprivileged user.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the test has failed")]
+#![cfg(target_os = "linux")]
+
+mod servers;
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use servers::Servers;
+use support::{Allowing, Level, Run};
+use wardian_access::Scheme;
+
+/// The variable that names the attacking program in the process of the unprivileged user.
+const PROGRAM: &str = "WARDIAN_HOSTILE_PROGRAM";
+/// The user that runs the attacks, if the tests run as root.
+const NOBODY: &str = "65534";
+
+/// Attacks that succeed under supervision because their effect is allowed or harmless.
+const ALLOWED: &[(&str, &str)] = &[
+    ("own-path-socket", "the program's own directory"),
+    ("own-landlock", "further restrictions"),
+    ("environment", "lists the variables, which the host chose"),
+    ("many-placeholders", "then connects to the allowed server"),
+    ("many-connects", "connects to the allowed server only"),
+    ("connect-under-signals", "connects to the allowed server only"),
+    ("fork-between", "connects to the allowed server only"),
+    ("thread-connect", "connects to the allowed server only"),
+    ("connect-duplicate", "connects to the allowed server only"),
+    ("silent-connection", "occupies one of its connections"),
+    ("tls-without-name", "the server selects its default site"),
+    ("stop-self", "stops only itself"),
+    ("double-fork", "the descendants end with it"),
+    ("many-processes", "the user's limits apply, and they end with it"),
+];
+
+/// Attacks that leave no record: the kernel blocks accesses to files and signals itself, and some calls
+/// fail silently because ordinary programs also make them.
+const NOT_RECORDED: &[&str] = &[
+    "read-file",
+    "read-through-root",
+    "read-through-working-directory",
+    "list-directory",
+    "write-file",
+    "truncate-file",
+    "remove-file",
+    "make-directory",
+    "lock-file",
+    "map-executable",
+    "parent-memory",
+    "parent-maps",
+    "parent-environment",
+    "parent-descriptors",
+    "proc-environment",
+    "symbolic-link",
+    "hard-link",
+    "rename-out",
+    "rename-in",
+    "signal-parent",
+    "stop-parent",
+    "set-parent-priority",
+    "multipath-tcp",
+    "sctp",
+    "raw-socket",
+    "ping-socket",
+    "netlink",
+    "fast-open-sendto",
+    "fast-open-sendmsg",
+    "fast-open-sendmmsg",
+    "bind-and-listen",
+    "listen-without-bind",
+    "udp-sendto",
+    "udp-sendmsg",
+    "udp-sendmmsg",
+    "udp-connected",
+    "connect-unspecified",
+    "connect-twice",
+    "connect-odd-lengths",
+    "path-socket-packet-pair",
+    "datagram-placeholder-to-path",
+    "clone3-user-namespace",
+    "thirty-two-bit-call",
+    "x32-call",
+    "setsid",
+    "leave-process-group",
+    "allocate-memory",
+    "write-large-file",
+    "many-threads",
+    "inherited-descriptors",
+];
+
+#[test]
+fn attacks_succeed_only_without_confinement() {
+    if std::env::var_os(PROGRAM).is_some() || !rustix::process::getuid().is_root() {
+        attack_as_this_user();
+        return;
+    }
+    // Everything that the attacks use is in a directory that the other user can read.
+    let directory = tempfile::tempdir().unwrap();
+    let copy = |from: &Path, name: &str| {
+        let to = directory.path().join(name);
+        std::fs::copy(from, &to).unwrap();
+        std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755)).unwrap();
+        to
+    };
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let tests = copy(&std::env::current_exe().unwrap(), "tests");
+    let program = copy(Path::new(env!("CARGO_BIN_EXE_wardian-hostile-native")), "hostile");
+    let status = Command::new("setpriv")
+        .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
+        .arg(&tests)
+        .args(["--exact", "attacks_succeed_only_without_confinement", "--nocapture"])
+        .env(PROGRAM, program)
+        .env("TMPDIR", "/tmp")
+        .current_dir("/")
+        .status();
+    match status {
+        Ok(status) => assert!(status.success(), "the attacks by user {NOBODY} failed the test"),
+        Err(error) => {
+            println!("as root, because setpriv cannot be run: {error}");
+            attack_as_this_user();
+        }
+    }
+}
+
+fn program() -> PathBuf {
+    std::env::var_os(PROGRAM)
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_wardian-hostile-native")), PathBuf::from)
+}
+
+/// Returns the attacks with their parameters, as the program lists them.
+fn attacks() -> Vec<(String, Vec<String>)> {
+    let output = Command::new(program()).arg("list").output().unwrap();
+    let list = String::from_utf8(output.stdout).unwrap();
+    list.lines()
+        .map(|line| {
+            let mut words = line.split_ascii_whitespace().map(str::to_owned);
+            (words.next().unwrap(), words.collect())
+        })
+        .collect()
+}
+
+fn attack_as_this_user() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let only = std::env::var("WARDIAN_HOSTILE_ONLY").ok();
+    let mut table = String::new();
+    let mut failures = Vec::new();
+    for (name, parameters) in attacks() {
+        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            continue;
+        }
+        let before = std::time::Instant::now();
+        let seen: BTreeMap<&str, Outcome> = [Level::None, Level::Filtered]
+            .into_iter()
+            .map(|level| (level.name(), runtime.block_on(attack(&name, &parameters, level))))
+            .collect();
+        let (free, filtered) = (&seen[Level::None.name()], &seen[Level::Filtered.name()]);
+        let is_recorded = filtered.records.iter().any(|record| record.starts_with("denied"));
+        let _ = writeln!(
+            table,
+            "{name:30} {:50.50} {} {} {:.100} ({:?})",
+            free.line,
+            if free.arrived.is_empty() { "         " } else { "(arrived)" },
+            if is_recorded { "recorded" } else { "        " },
+            filtered.line,
+            before.elapsed()
+        );
+        let is_allowed = ALLOWED.iter().any(|(allowed, _)| *allowed == name);
+        let is_blocked = filtered.line.starts_with("blocked") || filtered.line.starts_with("unavailable");
+        if is_allowed == is_blocked {
+            failures.push(format!("{name}: {}", filtered.line));
+        }
+        if is_blocked && !is_recorded && !NOT_RECORDED.contains(&&*name) {
+            failures.push(format!("{name}: no denial was recorded"));
+        }
+        if !filtered.arrived.is_empty() {
+            failures.push(format!("{name}: at the forbidden server arrived {:?}", filtered.arrived));
+        }
+    }
+    println!("{table}");
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+struct Outcome {
+    line: String,
+    /// What the forbidden server received.
+    arrived: Vec<String>,
+    records: Vec<String>,
+}
+
+async fn attack(name: &str, parameters: &[String], level: Level) -> Outcome {
+    let directory = tempfile::tempdir().unwrap();
+    let secret = directory.path().join("secret");
+    std::fs::create_dir(&secret).unwrap();
+    std::fs::write(secret.join("key"), "the secret").unwrap();
+    let servers = Servers::start(&secret.join("socket"));
+    let own = tempfile::tempdir().unwrap();
+    // TLS and HTTP are checked only for connections that are granted for them.
+    let scheme = match name {
+        _ if name.starts_with("tls") => Scheme::Https,
+        _ if name.starts_with("http") => Scheme::Http,
+        "silent-connection" => Scheme::Https,
+        _ => Scheme::Tcp,
+    };
+    let uses_allowed = parameters.iter().any(|one| one.starts_with("forbidden-"))
+        || ALLOWED.iter().any(|(allowed, _)| *allowed == name)
+        || scheme != Scheme::Tcp
+        || name == "connect-odd-lengths";
+    let port = if uses_allowed { servers.allowed } else { servers.forbidden };
+    let value = |parameter: &str| -> Option<String> {
+        let key = parameter.trim_start_matches('[').split(['=', '|']).next().unwrap_or_default();
+        Some(match key {
+            "path" if name == "make-directory" => secret.join("new").display().to_string(),
+            "path" if name == "execute-path" => "/bin/true".to_owned(),
+            "path" if name == "write-large-file" => own.path().join("large").display().to_string(),
+            "path" => secret.join("key").display().to_string(),
+            "directory" if name == "make-directory" => secret.join("new").display().to_string(),
+            "directory"
+                if matches!(
+                    name,
+                    "list-directory" | "mount" | "chroot" | "pivot-root" | "mount-in-namespace"
+                ) =>
+            {
+                secret.display().to_string()
+            }
+            "directory" => own.path().display().to_string(),
+            "parent" => std::process::id().to_string(),
+            "address" if parameter.starts_with('[') => return None,
+            "address" | "forbidden-address" => "127.0.0.1".to_owned(),
+            "port" if parameter.starts_with('[') => return None,
+            "port" => port.to_string(),
+            "forbidden-port" => servers.forbidden.to_string(),
+            "socket" if name.contains("datagram") && !name.contains("placeholder") => {
+                secret.join("socket.datagram").display().to_string()
+            }
+            "socket" => secret.join("socket").display().to_string(),
+            "server" => format!("127.0.0.1:{}", servers.forbidden),
+            "name" if name == "abstract-socket" => servers.abstract_name.clone(),
+            "name" if name == "message-queue" => return None,
+            "name" if parameter.starts_with('[') => return None,
+            "name" => "secret-in-a-name.forbidden.test".to_owned(),
+            "allowed-name" => "allowed.test".to_owned(),
+            "file" => own.path().join("alive").display().to_string(),
+            "key" => servers.shared_memory_key.to_string(),
+            "bytes" => "600000000".to_owned(),
+            "seconds" => "1".to_owned(),
+            "n" if name == "many-connects" => "200".to_owned(),
+            "n" if name.ends_with("race") => "500".to_owned(),
+            _ => return None,
+        })
+    };
+    let arguments: Vec<String> = std::iter::once(name.to_owned())
+        .chain(parameters.iter().filter_map(|parameter| {
+            let key = parameter.trim_matches(['[', ']']).split(['=', '|']).next()?.to_owned();
+            Some(format!("{key}={}", value(parameter)?))
+        }))
+        .collect();
+    let allowing = match scheme {
+        Scheme::Tcp => Allowing::to_address(servers.allowed, scheme),
+        _ => Allowing::to_resolved_name("allowed.test", servers.allowed, scheme),
+    };
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let run = Run::new(&program(), &arguments).in_directory(own.path()).with_limits(400_000_000, 300_000_000);
+    let seen = run.at_level(level, &allowing).await;
+    let line = seen.stdout.lines().next().unwrap_or_default().to_owned();
+    let line = if line.is_empty() { format!("{:?} {}", seen.code, seen.stderr) } else { line };
+    Outcome { line, arrived: servers.arrived(), records: allowing.records() }
+}
