@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the test has failed")]
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+use std::any::Any;
 use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,10 +12,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use wardian_access::{AllowedConnection, ConnectionRecord, Denied, Host, NativeAuthority, Scheme};
-use wardian_confinement::{Confinement, LandlockRules, Supervision, TcpPorts};
+use wardian_confinement::{ConfinedChild, Confinement, LandlockRules, Supervision, TcpPorts};
 use wardian_network::Resolver;
 use wardian_process::Spawner;
 
@@ -232,7 +234,36 @@ impl Run {
         }
     }
 
+    /// Starts the program, and never returns.
+    pub async fn at_level_without_waiting(&self, level: Level, allowing: &Allowing) {
+        let _running: Box<dyn Any> = match level {
+            Level::Filtered => Box::new(self.start(allowing).await),
+            Level::None => {
+                Box::new(self.command(self.directory.as_deref().unwrap_or(Path::new("/"))).spawn().unwrap())
+            }
+        };
+        std::future::pending::<()>().await;
+    }
+
     pub async fn supervised(&self, allowing: &Allowing) -> Seen {
+        let (mut confined, _spawner, _temporary) = self.start(allowing).await;
+
+        let group = confined.child.id().unwrap_or_default();
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        let mut out = confined.child.stdout.take().unwrap();
+        let mut errors = confined.child.stderr.take().unwrap();
+        let waiting = async {
+            let _ = tokio::join!(out.read_to_string(&mut stdout), errors.read_to_string(&mut stderr));
+            confined.child.wait().await.unwrap()
+        };
+        let status = tokio::time::timeout(Duration::from_mins(1), waiting).await.expect("the program ends");
+        // Kills the descendants.
+        drop(confined);
+        wait_for_end_of_group(group);
+        Seen { stdout, stderr, code: status.code() }
+    }
+
+    async fn start(&self, allowing: &Allowing) -> (ConfinedChild, Spawner, TempDir) {
         let temporary = tempfile::tempdir().unwrap();
         let own = self.directory.clone().unwrap_or_else(|| temporary.path().to_owned());
         let mut execute: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -258,20 +289,8 @@ impl Run {
         };
         let command = self.command(&own);
         let spawner = Spawner::default();
-        let mut confined = confinement.prepare().unwrap().spawn(command, &spawner).await.unwrap();
-        let group = confined.child.id().unwrap_or_default();
-        let (mut stdout, mut stderr) = (String::new(), String::new());
-        let mut out = confined.child.stdout.take().unwrap();
-        let mut errors = confined.child.stderr.take().unwrap();
-        let waiting = async {
-            let _ = tokio::join!(out.read_to_string(&mut stdout), errors.read_to_string(&mut stderr));
-            confined.child.wait().await.unwrap()
-        };
-        let status = tokio::time::timeout(Duration::from_mins(1), waiting).await.expect("the program ends");
-        // Kills the descendants.
-        drop(confined);
-        wait_for_end_of_group(group);
-        Seen { stdout, stderr, code: status.code() }
+        let confined = confinement.prepare().unwrap().spawn(command, &spawner).await.unwrap();
+        (confined, spawner, temporary)
     }
 }
 
