@@ -30,8 +30,8 @@ use crate::tls::{self, Identity, IdentityError};
 use crate::{executable, sandbox_exec};
 use wardian_access::NativeAuthority;
 use wardian_confinement::{
-    ConfinedChild, Confinement, ConfinementError, LandlockRules, PreparedConfinement, Supervision,
-    SupervisionHandle,
+    ConfinedChild, Confinement, ConfinementError, LandlockRules, PreparedConfinement, ProgramAccess,
+    Supervision, SupervisionHandle,
 };
 use wardian_network::Resolver;
 use wardian_network::proxy::ProxySettings;
@@ -134,6 +134,9 @@ pub trait NativeSupervisor: Send + Sync {
 
     /// Returns the user's proxies.
     fn proxies(&self) -> ProxySettings;
+
+    /// Returns the programs that a plugin may start; `None` if there are none.
+    fn programs(&self, package: &NativePackage) -> Option<ProgramAccess>;
 }
 
 /// A process that was started.
@@ -397,6 +400,7 @@ fn confinement(
         proxies: supervisor.proxies(),
         own_directory: sockets.path().to_owned(),
         max_connections: granted.max_connections,
+        programs: supervisor.programs(package),
     });
     let confinement = Confinement {
         rules,

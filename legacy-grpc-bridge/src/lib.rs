@@ -65,7 +65,8 @@ pub use reattach::{ReattachError, Reattachment, parse_reattachments};
 pub use schema_cache::SchemaCache;
 pub use tls::IdentityError;
 pub use wardian_confinement::{
-    ConfinementError, ConfinementLevel, LandlockRules, SupportedLevel, TcpPorts, supported_level,
+    ConfinementError, ConfinementLevel, LandlockRules, ProgramAccess, SHIM_ARGUMENT, SupportedLevel,
+    TcpPorts, run_shim, supported_level,
 };
 
 /// Time limits of plugins.

@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::{Denied, Host, Scheme};
+use crate::{Denied, Host, ProcessAuthority, Scheme};
 
 /// Authorizes and records the accesses of a confined native program.
 pub trait NativeAuthority: Send + Sync + 'static {
@@ -39,7 +40,11 @@ pub trait NativeAuthority: Send + Sync + 'static {
     /// Returns the denial.
     fn may_change_attributes(&self, path: &Path) -> Result<(), Denied>;
 
-    /// Records an attempt to execute a program.
+    /// Returns the authority over the start of a granted program. `variables` are the names of the
+    /// variables that the native program sets for it.
+    fn program_authority(&self, variables: Vec<String>) -> Arc<dyn ProcessAuthority>;
+
+    /// Records an attempt to execute a program that is not granted by name.
     fn refuse_program(&self, program: &Path, arguments: &[OsString]);
 
     /// Records a system call that no policy can grant. `reason` describes the effect that it would

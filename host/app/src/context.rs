@@ -3,11 +3,12 @@
 //! A command requests the components that it needs (configuration, lock file, plugins, engine), and
 //! nothing else is loaded: `output` never starts WebAssembly, and `version` reads no configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use wardian_access::AddressKind;
 use wardian_address::ProviderAddress;
 use wardian_config::{Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, load_root_with};
 use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
@@ -47,6 +48,7 @@ use crate::package_servers::PackageServers;
 use crate::plugin_caches;
 use crate::plugin_path;
 use crate::plugins::{self, NativeProcesses, Plugins, Supervision};
+use crate::policy_learning;
 use crate::protected_files::{Locations, NamedFile};
 use crate::requirements::{check_required_versions, requirements};
 use crate::saved_plan;
@@ -76,6 +78,10 @@ pub struct AppContext {
     pub reattached: BTreeMap<ProviderAddress, Reattachment>,
     /// Native plugins in use, whose processes must be terminated.
     native: Mutex<Vec<NativeProcesses>>,
+    /// The addresses of the native plugins that the command uses.
+    native_plugins: Mutex<BTreeSet<ProviderAddress>>,
+    /// The kinds of addresses that the run may learn; [`None`] if it does not learn.
+    learnt_addresses: Option<BTreeSet<AddressKind>>,
     policy: OnceLock<Arc<Policy>>,
     /// Files named by the command's options.
     named_files: Vec<NamedFile>,
@@ -100,6 +106,9 @@ pub struct AppOptions {
     pub trust: ConfigurationTrust,
     /// Files named by the command's options. Plugins must not change them.
     pub named_files: Vec<NamedFile>,
+    /// For a run that learns a policy, the kinds of addresses that it may learn in addition to public
+    /// ones.
+    pub learnt_addresses: Option<BTreeSet<AddressKind>>,
 }
 
 impl AppContext {
@@ -117,6 +126,7 @@ impl AppContext {
             audit_log,
             trust,
             named_files,
+            learnt_addresses,
         } = options;
         let directory = std::env::current_dir().map_err(|error| {
             AppError::new("No working directory", format!("The working directory cannot be found: {error}."))
@@ -137,6 +147,8 @@ impl AppContext {
             has_shown_cli_config_warnings: AtomicBool::new(false),
             reattached,
             native: Mutex::default(),
+            native_plugins: Mutex::default(),
+            learnt_addresses,
             policy: OnceLock::new(),
             named_files,
             audit_log,
@@ -415,7 +427,16 @@ impl AppContext {
         let plugins = self.plugins_from(resolved.artifacts, running, parallelism)?;
         let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
         native.extend(plugins.native());
+        drop(native);
+        let mut addresses = self.native_plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        addresses.extend(plugins.native_addresses().cloned());
+        drop(addresses);
         Ok(Arc::new(plugins))
+    }
+
+    /// Returns the native plugins that the command uses.
+    pub(crate) fn native_plugins(&self) -> BTreeSet<ProviderAddress> {
+        self.native_plugins.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns plugins for the given artifacts and running processes.
@@ -475,6 +496,9 @@ impl AppContext {
                 wardian_access::ProtectedClass::Policies,
                 &private.join(granted_paths::DIRECTORY_NAME),
             );
+        }
+        if let Some(addresses) = &self.learnt_addresses {
+            policy.learn(policy_learning::learning(addresses, &self.directory, &self.environment));
         }
         if self.confinement.is_some() {
             policy.distrust(untrusted::hidden_paths(

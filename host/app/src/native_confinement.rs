@@ -6,20 +6,24 @@
 //! | `confine-files` | *files and ports*: directories and TCP ports |
 //! | `confine-or-warn` | the highest one that this machine supports, with a warning if it is not *filtered* |
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_access::NativeAuthority;
+use wardian_access::{Denied, FinishedProgram, NativeAuthority, ProcessAuthority, ProgramLaunch};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::Diagnostic;
-pub use wardian_legacy_grpc_bridge::ConfinementLevel;
+pub use wardian_legacy_grpc_bridge::{ConfinementLevel, SHIM_ARGUMENT, run_shim};
 use wardian_legacy_grpc_bridge::{
-    LandlockRules, NativeSupervisor, ProcessConfinement, Reattachment, TcpPorts, supported_level,
+    LandlockRules, NativePackage, NativeSupervisor, ProcessConfinement, ProgramAccess, Reattachment,
+    TcpPorts, supported_level,
 };
 use wardian_monitor::{AuditLog, Monitor, NativeMonitor, PluginIdentity};
 use wardian_network::proxy::{ProxyError, ProxySettings};
 use wardian_network::{Resolver, SystemResolver};
 use wardian_plugin::CallsInFlight;
 use wardian_policy::{NativePlugins, PluginPolicy};
+use wardian_process::Launcher;
 
 use crate::error::AppError;
 use crate::frontend::Frontend;
@@ -34,6 +38,9 @@ pub struct NativeProgram<'a> {
     pub audit_log: &'a Arc<AuditLog>,
     /// The user's proxies.
     pub proxies: Result<ProxySettings, ProxyError>,
+    /// The host's program, and the search path for programs that the plugin may start.
+    pub host_program: Option<PathBuf>,
+    pub search_path: OsString,
 }
 
 /// Returns the confinement of a program; `None` if the policy does not require confinement, or
@@ -156,7 +163,16 @@ fn supervisor(
         confinement: Some(level.as_str()),
     };
     let monitor = Monitor::new(program.policy.clone(), identity, Arc::clone(program.audit_log));
-    Ok(Arc::new(PolicySupervisor { monitor, name: program.name, proxies }))
+    let programs = program.policy.programs_for_native_code();
+    let programs = match program.host_program.map(|host| host.canonicalize()) {
+        _ if programs.is_empty() => None,
+        Some(Ok(host_program)) => {
+            let launcher = Launcher::new(Arc::new(DenyPrograms), program.search_path);
+            Some(Programs { names: programs, host_program, launcher: Arc::new(launcher) })
+        }
+        _ => return Err(refused(program.address, "the host's own program file cannot be found")),
+    };
+    Ok(Arc::new(PolicySupervisor { monitor, name: program.name, proxies, programs }))
 }
 
 /// Decides by policy.
@@ -164,6 +180,29 @@ struct PolicySupervisor {
     monitor: Monitor,
     name: Arc<str>,
     proxies: ProxySettings,
+    programs: Option<Programs>,
+}
+
+/// The programs that policy allows by name.
+struct Programs {
+    names: Vec<String>,
+    host_program: PathBuf,
+    launcher: Arc<Launcher>,
+}
+
+/// The authority of the launcher itself. Each start has its own authority.
+struct DenyPrograms;
+
+impl ProcessAuthority for DenyPrograms {
+    fn may_start(&self, _: &ProgramLaunch<'_>) -> Result<(), Denied> {
+        Err(Denied { reason: "no plugin call starts it".to_owned(), rule_to_add: None })
+    }
+
+    fn may_execute(&self, launch: &ProgramLaunch<'_>, _: &Path) -> Result<(), Denied> {
+        self.may_start(launch)
+    }
+
+    fn finished(&self, _: &FinishedProgram) {}
 }
 
 impl NativeSupervisor for PolicySupervisor {
@@ -177,6 +216,17 @@ impl NativeSupervisor for PolicySupervisor {
 
     fn proxies(&self) -> ProxySettings {
         self.proxies.clone()
+    }
+
+    fn programs(&self, package: &NativePackage) -> Option<ProgramAccess> {
+        let Programs { names, host_program, launcher } = self.programs.as_ref()?;
+        Some(ProgramAccess {
+            programs: names.clone(),
+            host_program: host_program.clone(),
+            launcher: Arc::clone(launcher),
+            directory: package.working_directory.clone(),
+            environment: package.environment.clone(),
+        })
     }
 }
 

@@ -133,6 +133,8 @@ impl Plugins {
                         policy: &policy,
                         audit_log,
                         proxies: ProxySettings::from_variables(|name| environment.get(name)),
+                        host_program: environment.own_program().map(Path::to_owned),
+                        search_path: environment.get("PATH").unwrap_or_default().into(),
                     };
                     let confinement = native_confinement::for_program(native_program, &**frontend)?;
                     let package =
@@ -179,6 +181,11 @@ impl Plugins {
     pub fn native(&self) -> impl Iterator<Item = NativeProcesses> {
         let providers = self.native.values().cloned().map(NativeProcesses::Provider);
         providers.chain(self.native_provisioners.values().cloned().map(NativeProcesses::Provisioner))
+    }
+
+    /// Returns the addresses of the native plugins.
+    pub(crate) fn native_addresses(&self) -> impl Iterator<Item = &ProviderAddress> {
+        self.native.keys().chain(self.native_provisioners.keys())
     }
 
     /// Returns the directories to which a rule grants any plugin write access.

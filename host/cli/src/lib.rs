@@ -40,6 +40,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use wardian_printable::PrintableText;
 
+use wardian_app::native_confinement::{SHIM_ARGUMENT, run_shim};
 use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
 use wardian_app::{AppContext, AppOptions, Frontend, ProcessEnvironment, audit_log};
@@ -69,6 +70,11 @@ pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
         && first == COMPILER_ARGUMENT
     {
         return run_compiler(rest);
+    }
+    if let [first, rest @ ..] = arguments.as_slice()
+        && first == SHIM_ARGUMENT
+    {
+        return run_shim(rest);
     }
     crash::report_panics(arguments.clone());
     let status = match crash::catch(|| run_request(program, arguments)) {

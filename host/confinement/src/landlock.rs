@@ -46,6 +46,9 @@ pub enum ConfinementError {
     /// A path cannot be opened.
     #[error("{} cannot be granted to it: {reason}", path.display())]
     Path { path: PathBuf, reason: String },
+    /// The scripts that stand for granted programs cannot be written.
+    #[error("the directory for its programs cannot be created: {0}")]
+    Programs(io::Error),
 }
 
 /// Rules that have been passed to the kernel.

@@ -5,6 +5,7 @@
 //! notifications to the host. From then on, the supervisor answers; the first answered call is the
 //! `execve` of the program itself.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -20,7 +21,8 @@ use crate::filter::Filter;
 use crate::kernel::{self, ResourceLimit};
 use crate::landlock::{LandlockRules, PreparedRules};
 use crate::level::ConfinementLevel;
-use crate::supervisor::{Supervision, Supervisor};
+use crate::programs::ProgramDirectory;
+use crate::supervisor::{ProcessEnvironment, Supervision, Supervisor};
 use crate::system_calls::Architecture;
 
 /// The confinement of a program.
@@ -46,17 +48,27 @@ impl Confinement {
     /// # Errors
     /// Returns an error if the kernel does not support it, or if a path cannot be opened.
     pub fn prepare(&self) -> Result<PreparedConfinement, ConfinementError> {
-        let rules = self.rules.prepare()?;
+        let mut rules = self.rules.clone();
         let supervised = match &self.supervision {
             None => None,
             Some(supervision) => {
+                let programs = supervision.programs.as_ref().map(|access| {
+                    let directory = ProgramDirectory::new(access, &supervision.own_directory);
+                    directory.map(|directory| {
+                        rules.execute.push(directory.path().to_owned());
+                        rules.execute.push(access.host_program.clone());
+                        directory
+                    })
+                });
+                let programs = programs.transpose().map_err(ConfinementError::Programs)?;
                 let architecture = Architecture::CURRENT.ok_or_else(|| {
                     let name = std::env::consts::ARCH;
                     ConfinementError::Unsupported(format!("{name} processors are not supported"))
                 })?;
-                Some((architecture, supervision.clone()))
+                Some(Supervised { architecture, supervision: supervision.clone(), programs })
             }
         };
+        let rules = rules.prepare()?;
         Ok(PreparedConfinement {
             rules,
             supervised,
@@ -66,10 +78,16 @@ impl Confinement {
     }
 }
 
+struct Supervised {
+    architecture: Architecture,
+    supervision: Supervision,
+    programs: Option<ProgramDirectory>,
+}
+
 /// A confinement that is ready to be applied to one process.
 pub struct PreparedConfinement {
     rules: PreparedRules,
-    supervised: Option<(Architecture, Supervision)>,
+    supervised: Option<Supervised>,
     max_memory: Option<u64>,
     max_file_size: Option<u64>,
 }
@@ -88,6 +106,7 @@ pub struct ConfinedChild {
 #[derive(Debug)]
 pub struct SupervisionHandle {
     _stop: OwnedFd,
+    _programs: Option<ProgramDirectory>,
 }
 
 impl PreparedConfinement {
@@ -95,13 +114,14 @@ impl PreparedConfinement {
     ///
     /// # Errors
     /// Returns an error if the system cannot start it, or cannot apply the confinement.
-    pub async fn spawn(self, command: Command, spawner: &Spawner) -> io::Result<ConfinedChild> {
+    pub async fn spawn(self, mut command: Command, spawner: &Spawner) -> io::Result<ConfinedChild> {
         let Self { rules, supervised, max_memory, max_file_size } = self;
         let (sender, supervision) = match supervised {
             None => (None, None),
-            Some((architecture, supervision)) => {
+            Some(supervised) => {
                 let (receiver, sender) = UnixStream::pair()?;
-                let handle = start_supervisor(receiver, architecture, supervision)?;
+                let architecture = supervised.architecture;
+                let handle = start_supervisor(receiver, supervised, &mut command)?;
                 (Some((sender, Filter::new(architecture))), Some(handle))
             }
         };
@@ -137,17 +157,31 @@ impl PreparedConfinement {
 /// the process is spawned, since spawning returns only after the first answer.
 fn start_supervisor(
     receiver: UnixStream,
-    architecture: Architecture,
-    supervision: Supervision,
+    supervised: Supervised,
+    command: &mut Command,
 ) -> io::Result<SupervisionHandle> {
+    let Supervised { architecture, supervision, programs } = supervised;
+    let program_directory = programs.as_ref().map(|programs| programs.path().to_owned());
+    if let Some(directory) = &program_directory {
+        let others = variable(command, "PATH").unwrap_or_default();
+        let directories = std::iter::once(directory.clone()).chain(std::env::split_paths(&others));
+        command.env("PATH", std::env::join_paths(directories).map_err(io::Error::other)?);
+    }
+    let variables = command.as_std().get_envs();
+    let variables = variables.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    let environment = ProcessEnvironment { variables: variables.collect(), program_directory };
     let (stop, stopper) = pipe_with(PipeFlags::CLOEXEC)?;
     let runtime = Handle::current();
     thread::Builder::new().name("supervisor".to_owned()).spawn(move || {
         // If no listener arrives, the program was not started.
         if let Ok(Some(listener)) = kernel::receive_descriptor(receiver.as_fd()) {
             drop(receiver);
-            Supervisor::new(listener, architecture, supervision).run(&stop, &runtime);
+            Supervisor::new(listener, architecture, supervision, environment).run(&stop, &runtime);
         }
     })?;
-    Ok(SupervisionHandle { _stop: stopper })
+    Ok(SupervisionHandle { _stop: stopper, _programs: programs })
+}
+
+fn variable(command: &Command, name: &str) -> Option<OsString> {
+    command.as_std().get_envs().find(|(known, _)| *known == name)?.1.map(ToOwned::to_owned)
 }

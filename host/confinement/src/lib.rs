@@ -4,7 +4,7 @@
 //! |---|---|
 //! | files | Landlock ([`LandlockRules`]); attributes of files by the supervisor |
 //! | connections, host names, Unix domain sockets | the supervisor ([`Supervision`]), which opens them on behalf of the program |
-//! | programs | the supervisor: only the program itself is executed |
+//! | programs | the supervisor: only the program itself is executed; granted programs run outside of the confinement (`programs.rs`) |
 //! | other processes, namespaces, interfaces such as `io_uring` | a seccomp filter (`system_calls.rs`) |
 //!
 //! No process of the program ever owns an unconnected internet socket. Instead of it, the program
@@ -14,7 +14,8 @@
 //!
 //! Invariants:
 //! - The supervisor decides on a copy of the arguments, and acts on the objects that it checked. A
-//!   call with a pointer never continues in the kernel, except for the first `execve`.
+//!   call with a pointer never continues in the kernel, except for `execve` of files that stay within the
+//!   confinement.
 //! - If the supervisor ends, supervised calls fail.
 //! - All processes of the program stay in one process group, since they cannot leave it.
 //!
@@ -45,9 +46,13 @@ mod probe;
 #[cfg(target_os = "linux")]
 mod program_memory;
 #[cfg(target_os = "linux")]
+mod programs;
+#[cfg(target_os = "linux")]
 mod refusals;
 #[cfg(target_os = "linux")]
 mod relay;
+#[cfg(target_os = "linux")]
+mod shim;
 #[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(target_os = "linux")]
@@ -57,4 +62,6 @@ pub use landlock::{ConfinementError, LandlockRules, TcpPorts};
 pub use launch::{ConfinedChild, Confinement, PreparedConfinement, SupervisionHandle};
 pub use level::{ConfinementLevel, SupportedLevel};
 pub use probe::supported_level;
+pub use programs::{ProgramAccess, ProgramDirectory};
+pub use shim::{SHIM_ARGUMENT, run_shim};
 pub use supervisor::Supervision;

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream as BlockingStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -69,26 +69,30 @@ pub(crate) async fn relay(program: TcpStream, server: TcpStream, allowed: Allowe
         }
         record.add_sent(first.bytes.len() as u64);
     }
-    let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
-    let check_sent = |bytes: &[u8], _| match &mut requests {
-        Some(requests) => requests.check(bytes, &*record),
-        None => Ok(()),
-    };
-    let check_received = |_: &[u8], total| match max_received {
-        Some(limit) if total > limit => {
-            Err(format!("more than {limit} bytes were received on one connection"))
+    // The record is complete at any time, since the supervisor can end before the connection.
+    let record = Mutex::new(record);
+    let send = |bytes: &[u8]| {
+        let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(requests) = &mut requests {
+            requests.check(bytes, &**record)?;
         }
-        _ => Ok(()),
+        record.add_sent(bytes.len() as u64);
+        Ok(())
+    };
+    let mut received = 0;
+    let receive = |bytes: &[u8]| {
+        received += bytes.len() as u64;
+        if let Some(limit) = max_received.filter(|limit| received > *limit) {
+            return Err(format!("more than {limit} bytes were received on one connection"));
+        }
+        record.lock().unwrap_or_else(PoisonError::into_inner).add_received(bytes.len() as u64);
+        Ok(())
     };
     // If one direction is refused, the other one ends as well.
-    let copied = tokio::try_join!(
-        copy(from_program, to_server, &sent, check_sent),
-        copy(from_server, to_program, &received, check_received)
-    );
-    record.add_sent(sent.into_inner());
-    record.add_received(received.into_inner());
+    let copied =
+        tokio::try_join!(copy(from_program, to_server, send), copy(from_server, to_program, receive));
     if let Err(reason) = copied {
-        record.refuse(&reason);
+        record.into_inner().unwrap_or_else(PoisonError::into_inner).refuse(&reason);
     }
 }
 
@@ -191,8 +195,7 @@ fn check_name(
 async fn copy(
     from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    count: &AtomicU64,
-    mut check: impl FnMut(&[u8], u64) -> Result<(), String>,
+    mut check: impl FnMut(&[u8]) -> Result<(), String>,
 ) -> Result<(), String> {
     loop {
         if from.readable().await.is_err() {
@@ -205,9 +208,7 @@ async fn copy(
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Err(_) => break,
         };
-        let total = count.load(Ordering::Relaxed) + length as u64;
-        check(&chunk[..length], total)?;
-        count.store(total, Ordering::Relaxed);
+        check(&chunk[..length])?;
         if to.write_all(&chunk[..length]).await.is_err() {
             break;
         }

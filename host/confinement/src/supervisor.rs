@@ -2,10 +2,12 @@
 //!
 //! One thread per program receives the notifications. Calls that wait for the network run as tasks,
 //! so none of them delays another call. Every decision uses a copy of the arguments that was made
-//! after the call began and before it was answered; no call whose arguments are in memory continues
-//! in the kernel, except for the first `execve`, which the host's own code makes.
+//! after the call began and before it was answered. No call whose arguments are in memory continues
+//! in the kernel, except for `execve` of the program itself, which the host's own code makes, and of
+//! the scripts of granted programs: whatever is executed remains within the confinement.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -27,6 +29,7 @@ use crate::connect::ConnectCall;
 use crate::kernel::{self, Answer, NewDescriptor, Notification};
 use crate::names::{MAX_QUERY_BYTES, Names};
 use crate::program_memory::Thread;
+use crate::programs::{ProgramAccess, ProgramServer};
 use crate::refusals;
 use crate::system_calls::Architecture;
 
@@ -50,6 +53,16 @@ pub struct Supervision {
     pub own_directory: PathBuf,
     /// Maximum number of concurrent connections, if policy sets one.
     pub max_connections: Option<usize>,
+    /// The programs that the program may start; `None` if there are none.
+    pub programs: Option<ProgramAccess>,
+}
+
+/// The environment of a program's process, as far as the supervisor needs it.
+#[derive(Default)]
+pub(crate) struct ProcessEnvironment {
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The directory with the scripts of granted programs.
+    pub(crate) program_directory: Option<PathBuf>,
 }
 
 /// The state of one program's supervision.
@@ -57,6 +70,7 @@ pub(crate) struct Supervisor {
     listener: OwnedFd,
     architecture: Architecture,
     supervision: Supervision,
+    environment: ProcessEnvironment,
     own_directory: PathBuf,
     names: Names,
     has_started: AtomicBool,
@@ -73,7 +87,12 @@ struct Sockets {
 }
 
 impl Supervisor {
-    pub(crate) fn new(listener: OwnedFd, architecture: Architecture, supervision: Supervision) -> Self {
+    pub(crate) fn new(
+        listener: OwnedFd,
+        architecture: Architecture,
+        supervision: Supervision,
+        environment: ProcessEnvironment,
+    ) -> Self {
         let Supervision { authority, resolver, own_directory, max_connections, .. } = &supervision;
         let names = Names::new(Arc::clone(authority), Arc::clone(resolver));
         let most = max_connections.map_or(MAX_CONNECTIONS, |most| most.min(MAX_CONNECTIONS));
@@ -82,6 +101,7 @@ impl Supervisor {
         Self {
             listener,
             architecture,
+            environment,
             own_directory,
             names,
             has_started: AtomicBool::new(false),
@@ -98,6 +118,11 @@ impl Supervisor {
 
     pub(crate) fn authority(&self) -> &dyn NativeAuthority {
         &*self.supervision.authority
+    }
+
+    /// Returns the variables of the program's environment.
+    pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
+        &self.environment.variables
     }
 
     pub(crate) fn proxies(&self) -> &ProxySettings {
@@ -147,6 +172,15 @@ impl Supervisor {
     pub(crate) fn run(self, stop: &OwnedFd, runtime: &Handle) {
         let supervisor = Arc::new(self);
         let mut tasks = JoinSet::new();
+        if let Some(access) = supervisor.supervision.programs.clone() {
+            let supervisor = Arc::clone(&supervisor);
+            let serve = async move {
+                let directory = supervisor.supervision.own_directory.clone();
+                // Without the socket, programs cannot be started.
+                let _ = ProgramServer::new(access).serve(supervisor, &directory).await;
+            };
+            tasks.spawn_on(serve, runtime);
+        }
         while wait_for_notification(&supervisor.listener, stop) {
             while tasks.try_join_next().is_some() {}
             match kernel::receive_notification(supervisor.listener()) {
@@ -279,7 +313,16 @@ impl Supervisor {
         }
     }
 
-    /// Lets the program itself be executed, and refuses all others.
+    /// Whether a path is the script of a granted program.
+    fn is_granted_program(&self, path: &Path) -> bool {
+        self.environment
+            .program_directory
+            .as_deref()
+            .is_some_and(|directory| path.parent() == Some(directory))
+    }
+
+    /// Lets the program itself and the scripts of granted programs be executed, and refuses all
+    /// others.
     fn execute(&self, name: &'static str, call: Notification) -> Answer {
         if !self.has_started.swap(true, Ordering::AcqRel) {
             return Answer::Continue;
@@ -290,6 +333,10 @@ impl Supervisor {
             _ => (call.arguments[1], call.arguments[2]),
         };
         let program = thread.read_string(path).unwrap_or_default();
+        if self.is_granted_program(Path::new(&program)) {
+            // If another thread changes the path, another file is executed within the same confinement.
+            return Answer::Continue;
+        }
         let arguments = refusals::read_arguments(thread, arguments);
         if kernel::is_waiting(self.listener(), call.id) {
             self.authority().refuse_program(Path::new(&program), &arguments);

@@ -6,15 +6,21 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::denials::{Denials, DeniedUse};
 use crate::record::Record;
+use crate::summary::Summary;
 
 /// Writes audit records to a file. Denials are also collected in memory.
 #[derive(Default)]
 pub struct AuditLog {
     path: Option<PathBuf>,
+    /// Whether all records are also summarized in memory.
+    is_summarized: bool,
+    /// The number of accesses that have begun and are not recorded yet.
+    unfinished: AtomicUsize,
     inner: Mutex<Inner>,
 }
 
@@ -23,6 +29,7 @@ struct Inner {
     file: Option<(PathBuf, File)>,
     failed: Option<AuditError>,
     denials: Denials,
+    summary: Summary,
     line: Vec<u8>,
 }
 
@@ -64,16 +71,40 @@ impl AuditLog {
         };
         let file = open().map_err(|error| AuditError { path: path.to_owned(), source: Arc::new(error) })?;
         let inner = Inner { file: Some((path.to_owned(), file)), ..Inner::default() };
-        Ok(Self { path: Some(path.to_owned()), inner: Mutex::new(inner) })
+        Ok(Self { path: Some(path.to_owned()), inner: Mutex::new(inner), ..Self::default() })
+    }
+
+    /// Also summarizes all records in memory.
+    pub fn with_summary(mut self) -> Self {
+        self.is_summarized = true;
+        self
+    }
+
+    /// Returns the summary of the records so far.
+    pub fn summary(&self) -> Summary {
+        self.lock().summary.clone()
+    }
+
+    /// Whether accesses have begun that are not recorded yet.
+    pub fn has_unfinished_accesses(&self) -> bool {
+        self.unfinished.load(Ordering::Acquire) > 0
+    }
+
+    pub(crate) fn begin_access(&self) {
+        self.unfinished.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn end_access(&self) {
+        self.unfinished.fetch_sub(1, Ordering::AcqRel);
     }
 
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Whether records are written to a file.
+    /// Whether records are written to a file or summarized.
     pub fn is_enabled(&self) -> bool {
-        self.path.is_some()
+        self.path.is_some() || self.is_summarized
     }
 
     /// Returns the first write error.
@@ -90,14 +121,22 @@ impl AuditLog {
     /// # Errors
     /// Returns an error if this line or an earlier line could not be written.
     pub(crate) fn append(&self, record: &Record) -> Result<(), AuditError> {
-        self.lock().append(record)
+        self.summarized_lock(record).append(record)
     }
 
     pub(crate) fn deny(&self, record: &Record, rule_to_add: impl FnOnce() -> Option<String>) {
-        let mut inner = self.lock();
+        let mut inner = self.summarized_lock(record);
         // The error is stored and reported at the end of the run.
         let _ = inner.append(record);
         inner.denials.add(record, rule_to_add);
+    }
+
+    fn summarized_lock(&self, record: &Record) -> MutexGuard<'_, Inner> {
+        let mut inner = self.lock();
+        if self.is_summarized {
+            inner.summary.add(record.clone());
+        }
+        inner
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -23,6 +23,7 @@ mod audit_log;
 mod denials;
 mod monitor;
 mod native;
+mod program;
 mod record;
 mod summary;
 
@@ -30,5 +31,6 @@ pub use audit_log::{AuditError, AuditLog};
 pub use denials::DeniedUse;
 pub use monitor::{Monitor, PluginIdentity, Use};
 pub use native::NativeMonitor;
+pub use program::ProgramMonitor;
 pub use record::{Capability, Outcome, Record};
 pub use summary::{PluginSummary, Summary, UseKey, UseTotals};

@@ -170,6 +170,7 @@ impl Monitor {
         if let Some(failure) = self.inner.log.failure() {
             return Err(Denied { reason: failure.to_string(), rule_to_add: None });
         }
+        self.inner.log.begin_access();
         Ok(Use {
             began: (self.is_recording() || is_logged()).then(|| (Timestamp::now(), Instant::now())),
             monitor: self.clone(),
@@ -345,6 +346,13 @@ impl fmt::Debug for Use {
 
 impl Drop for Use {
     fn drop(&mut self) {
+        self.record();
+        self.monitor.inner.log.end_access();
+    }
+}
+
+impl Use {
+    fn record(&mut self) {
         let Some((time, began)) = self.began else { return };
         let (capability, target) =
             (Capability::from_request(&self.request), RecordedTarget::from_request(&self.request));

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use wardian_access::{
     AccessRequest, AllowedConnection, ConnectionRecord, Denied, FileAccess, FileOperation, Host,
-    NativeAuthority, NetworkRequest, ProcessStart, Scheme,
+    NativeAuthority, NetworkRequest, ProcessAuthority, ProcessStart, Scheme,
 };
 use wardian_plugin::{CallsInFlight, PluginCall};
 
 use crate::monitor::{Monitor, Use};
+use crate::program::ProgramMonitor;
 use crate::record::{Capability, RecordedTarget};
 
 /// The protocols of connections, in the order in which they are preferred.
@@ -145,6 +146,10 @@ impl NativeAuthority for NativeMonitor {
         self.check_file(path, FileOperation::Write)
     }
 
+    fn program_authority(&self, variables: Vec<String>) -> Arc<dyn ProcessAuthority> {
+        Arc::new(ProgramMonitor::new(self.monitor.clone(), self.calls(), variables))
+    }
+
     fn refuse_program(&self, program: &Path, arguments: &[OsString]) {
         let name = program.to_string_lossy();
         let arguments: Vec<String> =
@@ -160,7 +165,11 @@ impl NativeAuthority for NativeMonitor {
             debug_assert!(denied.is_err(), "the policy does not change");
             return;
         }
-        self.reject(Capability::Process, target, "a confined native plugin cannot start programs");
+        self.reject(
+            Capability::Process,
+            target,
+            "a confined native plugin starts only programs that a rule allows by name, and by a bare name",
+        );
     }
 
     fn refuse_system_call(&self, name: &str, reason: &str) {
@@ -201,7 +210,16 @@ impl ConnectionRecord for NativeConnection {
     }
 
     fn permits_name(&self, name: &Host, scheme: Scheme) -> bool {
-        granted_schemes(&self.monitor, name, self.address).contains(&scheme)
+        let is_permitted = granted_schemes(&self.monitor, name, self.address).contains(&scheme);
+        // A learnt policy must also allow the names that a connection mentions later.
+        if is_permitted
+            && self.monitor.policy().is_learning()
+            && *name != self.host
+            && let Some(request) = request(scheme, name, self.address.port())
+        {
+            return self.monitor.begin_among(&self.calls, request, Some(self.address())).is_ok();
+        }
+        is_permitted
     }
 
     fn add_sent(&mut self, bytes: u64) {

@@ -11,11 +11,14 @@ use serde::Serialize;
 use wardian_access::{AccessRequest, ProtectedClass, ProtectedClasses};
 use wardian_address::ProviderAddress;
 use wardian_plugin::REDACTED;
-use wardian_policy::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
+use wardian_policy::{LeastPrivilegePolicy, NeededAccess, ObservedAccesses, least_privilege_policy};
 
 use crate::record::{Capability, Outcome, Record};
 
 const MAX_LINE_LENGTH: u64 = 16 << 20;
+
+/// Maximum number of resources that are recorded for each group of accesses: more than a policy lists.
+const MAX_RESOURCES_OF_USE: usize = 8;
 
 /// The totals of an audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub struct PluginSummary {
     pub uses: BTreeMap<UseKey, UseTotals>,
     /// Numbers of allowed and of denied accesses for each resource.
     pub resources: BTreeMap<String, (u64, u64)>,
+    /// Whether the plugin ran as a confined native plugin.
+    pub is_native: bool,
 }
 
 /// The properties by which accesses are grouped.
@@ -82,6 +87,9 @@ pub struct UseTotals {
     /// The reason for the first denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The first resources, in alphabetical order, for which the accesses may have been made.
+    #[serde(skip)]
+    pub resources: BTreeSet<String>,
 }
 
 impl Summary {
@@ -89,8 +97,18 @@ impl Summary {
     ///
     /// # Errors
     /// Returns an error if the log cannot be read. Lines that are not records are listed in `unreadable`.
-    pub fn read(mut log: impl BufRead) -> io::Result<Self> {
+    pub fn read(log: impl BufRead) -> io::Result<Self> {
         let mut summary = Self::default();
+        summary.unreadable = summary.add_log(log)?;
+        Ok(summary)
+    }
+
+    /// Adds another audit log, and returns the numbers of the lines that are not records.
+    ///
+    /// # Errors
+    /// Returns an error if the log cannot be read.
+    pub fn add_log(&mut self, mut log: impl BufRead) -> io::Result<Vec<u64>> {
+        let mut unreadable = Vec::new();
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
@@ -102,21 +120,23 @@ impl Summary {
             }
             if !line.ends_with(b"\n") && line.len() as u64 == MAX_LINE_LENGTH {
                 skip_line(&mut log)?;
-                summary.unreadable.push(number);
+                unreadable.push(number);
                 continue;
             }
             match serde_json::from_slice(&line) {
-                Ok(record) => summary.add(record),
-                Err(_) => summary.unreadable.push(number),
+                Ok(record) => self.add(record),
+                Err(_) => unreadable.push(number),
             }
         }
-        Ok(summary)
+        Ok(unreadable)
     }
 
-    fn add(&mut self, record: Record) {
+    pub(crate) fn add(&mut self, record: Record) {
         self.records += 1;
         let plugin = self.plugins.entry(record.plugin).or_default();
         plugin.codes.insert((record.version, record.sha256));
+        plugin.is_native |= record.confinement.is_some();
+        let resources: Vec<String> = record.resource.iter().chain(&record.one_of).cloned().collect();
         if let Some(resource) = record.resource {
             let (allowed, denied) = plugin.resources.entry(resource).or_default();
             match record.decision {
@@ -144,20 +164,60 @@ impl Summary {
         add(&mut totals.microseconds, record.microseconds);
         totals.rule = totals.rule.take().or(record.rule);
         totals.reason = totals.reason.take().or(record.reason);
+        totals.resources.extend(resources);
+        while totals.resources.len() > MAX_RESOURCES_OF_USE {
+            totals.resources.pop_last();
+        }
     }
 
-    /// Returns the policy that allows exactly the accesses that were allowed in the run. Accesses
-    /// with redacted values are omitted.
+    /// Returns the policy that allows the accesses that were allowed in the runs. Accesses with
+    /// redacted values are omitted.
     pub fn least_privilege_policy(&self, root_module: &Path) -> LeastPrivilegePolicy {
-        let needed = self.plugins.iter().flat_map(|(address, plugin)| needed(address, plugin));
-        let mut least = least_privilege_policy(root_module, needed);
-        for (address, plugin) in &self.plugins {
-            let redacted =
-                plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && key.is_redacted());
-            let describe = |key: &UseKey| format!("{address}: {} {}", key.capability.as_str(), key.target);
-            least.left_out.extend(redacted.map(describe));
-        }
+        let mut least = least_privilege_policy(&self.observed(root_module));
+        least.left_out.extend(self.redacted());
         least
+    }
+
+    /// Returns the accesses that a policy must allow, and the confined native plugins.
+    pub fn observed(&self, root_module: &Path) -> ObservedAccesses {
+        let native = self.plugins.iter().filter(|(_, plugin)| plugin.is_native);
+        ObservedAccesses {
+            root_module: root_module.to_owned(),
+            needed: self.plugins.iter().flat_map(|(address, plugin)| needed(address, plugin)).collect(),
+            native: native.filter_map(|(address, _)| ProviderAddress::parse(address).ok()).collect(),
+            ..ObservedAccesses::default()
+        }
+    }
+
+    /// Describes the allowed accesses for which no rule can be written because a value is redacted.
+    pub fn redacted(&self) -> BTreeSet<String> {
+        let uses = self
+            .plugins
+            .iter()
+            .flat_map(|(address, plugin)| plugin.uses.keys().map(move |key| (address, key)));
+        let redacted = uses.filter(|(_, key)| key.decision == Outcome::Allowed && key.is_redacted());
+        redacted
+            .map(|(address, key)| format!("{address}: {} {}", key.capability.as_str(), key.target))
+            .collect()
+    }
+
+    /// Describes the denied accesses.
+    pub fn denied(&self) -> BTreeSet<String> {
+        let uses = self.plugins.iter().flat_map(|(address, plugin)| {
+            plugin.uses.iter().map(move |(key, totals)| (address, key, totals))
+        });
+        let denied = uses.filter(|(_, key, _)| key.decision == Outcome::Denied);
+        denied
+            .map(|(address, key, totals)| {
+                let reason = totals.reason.as_deref().unwrap_or_default();
+                // The reason of a missing or denying rule describes the access.
+                if reason.starts_with(address.as_str()) {
+                    return reason.to_owned();
+                }
+                let (capability, target) = (key.capability.as_str(), &key.target);
+                format!("{address} is denied access ({capability} {target}): {reason}")
+            })
+            .collect()
     }
 }
 
@@ -188,12 +248,14 @@ impl UseKey {
 
 fn needed(address: &str, plugin: &PluginSummary) -> Vec<NeededAccess> {
     let Ok(plugin_address) = ProviderAddress::parse(address) else { return Vec::new() };
-    let allowed = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && !key.is_redacted());
-    let needed = |key: &UseKey| {
+    let allowed =
+        plugin.uses.iter().filter(|(key, _)| key.decision == Outcome::Allowed && !key.is_redacted());
+    let needed = |(key, totals): (&UseKey, &UseTotals)| {
         Some(NeededAccess {
             plugin: plugin_address.clone(),
             request: key.request()?,
             address: key.address.as_deref().and_then(|address| address.parse().ok()),
+            resources: totals.resources.clone(),
         })
     };
     allowed.filter_map(needed).collect()

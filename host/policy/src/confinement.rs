@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use wardian_access::{AccessRequest, FileAccess, FileOperation, Scheme};
 
 use crate::decision::{Decision, Denial};
-use crate::policy::PluginPolicy;
+use crate::level::Level;
+use crate::policy::{DefaultAction, PluginPolicy};
+use crate::settings::NativePlugins;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NativeConfinement {
@@ -25,6 +27,27 @@ pub struct NativeConfinement {
 }
 
 impl PluginPolicy {
+    /// Returns the treatment of the plugin if it is a native plugin. A file that neither defers nor
+    /// has the setting denies the plugin, since no other rule restricts native plugins. If no file
+    /// has the setting, the plugin runs with a warning. While learning, the root module's file does
+    /// not deny it, and the plugin is confined whatever the files require.
+    pub fn native(&self) -> NativePlugins {
+        if self.is_untrusted() {
+            return NativePlugins::Deny;
+        }
+        let denies_by_default = self.files.iter().any(|file| {
+            file.default_action == DefaultAction::Deny
+                && file.settings.native.is_none()
+                && !(self.is_learning() && file.level == Level::RootModule)
+        });
+        let least = if self.is_learning() { NativePlugins::Confine } else { NativePlugins::Allow };
+        match &self.settings.native {
+            _ if denies_by_default => NativePlugins::Deny,
+            Some(native) => native.value.max(least),
+            None => NativePlugins::Warn.max(least),
+        }
+    }
+
     /// Returns the confinement of the plugin, for use if it is a native plugin that must be
     /// confined.
     ///
@@ -46,6 +69,7 @@ impl PluginPolicy {
                 }
             }
         }
+        confinement.read.extend(self.learnt_template_files());
         confinement.ports = self.tcp_ports();
         Ok(confinement)
     }
@@ -77,7 +101,6 @@ mod tests {
     use wardian_diagnostic::SourceFile;
 
     use super::*;
-    use crate::level::Level;
     use crate::policy::{Policy, PolicyFile};
 
     fn confinement(rules: &str) -> Result<NativeConfinement, String> {

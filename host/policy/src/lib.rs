@@ -34,8 +34,10 @@ mod glob;
 mod grant_status;
 mod host_pattern;
 mod identity_requirement;
+mod learning;
 mod level;
 mod native_names;
+mod native_programs;
 mod parse;
 mod plugin_pattern;
 mod policy;
@@ -60,13 +62,16 @@ pub use explain::{Explained, ExplainedCredential, ExplainedFile, Explanation};
 pub use files::{PolicyPaths, load, read_file};
 pub use grant_status::{DenialSource, GrantStatus};
 pub use identity_requirement::{IdentityRequirement, SignatureRequirement, UnmetRequirement};
+pub use learning::Learning;
 pub use level::Level;
 pub use policy::{
     CONSENT_LOCK_FILE_NAME, DefaultAction, GrantedDirectory, POLICY_FILE_NAME, PluginPolicy, Policy,
     PolicyFile,
 };
 pub use policy_edit::{add_block, add_grants, grant_block};
-pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
+pub use policy_synthesis::{
+    LeastPrivilegePolicy, NeededAccess, ObservedAccesses, extend_policy, least_privilege_policy,
+};
 pub use protected::classes_of_file_name;
 pub use protected::content::{MAX_CONTENT_HEADER_LENGTH, recognize_content};
 pub use publisher::{IdentityChange, IdentityPart, PublisherIdentity, PublisherIdentityError};

@@ -9,8 +9,12 @@ use wardian_access::{AccessRequest, Host, NetworkRequest, Scheme};
 use crate::policy::PluginPolicy;
 
 impl PluginPolicy {
-    /// Whether policy grants a connection to this name over HTTP or TCP, on any port.
+    /// Whether policy grants a connection to this name over HTTP or TCP, on any port, or the run may
+    /// learn it.
     pub fn grants_name_to_native_code(&self, name: &Host) -> bool {
+        if self.may_learn_name(name) {
+            return true;
+        }
         let name = name.to_string();
         let is_granted = |scheme: Scheme, port: u16| {
             NetworkRequest::connection(scheme, &name, port)

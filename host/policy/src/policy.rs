@@ -28,11 +28,12 @@ use crate::credential::CredentialBinding;
 use crate::decision::{Decision, Denial, DenialReason, Grant};
 use crate::defaults;
 use crate::identity_requirement::{IdentityRequirement, SignatureRequirement};
+use crate::learning::Learning;
 use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
 use crate::protected::ProtectedFiles;
 use crate::rule::{Conditions, Effect, Rule};
-use crate::settings::{EvaluationSettings, NativePlugins, PluginLimits, Settings};
+use crate::settings::{EvaluationSettings, PluginLimits, Settings};
 use crate::untrusted::UntrustedRestrictions;
 
 pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
@@ -130,6 +131,7 @@ pub struct Policy {
     read_only: Arc<[PathBuf]>,
     root_module: PathBuf,
     untrusted: Option<Arc<UntrustedRestrictions>>,
+    pub(crate) learning: Option<Arc<Learning>>,
     targets: Arc<BTreeMap<PathBuf, PathBuf>>,
     all_plugins: Arc<PathsOfAllPlugins>,
 }
@@ -203,6 +205,7 @@ impl Policy {
             read_only: Arc::default(),
             root_module: root_module.to_owned(),
             untrusted: None,
+            learning: None,
             targets: Arc::default(),
             all_plugins: Arc::new(all_plugins),
         }
@@ -309,6 +312,7 @@ impl Policy {
             protected: Arc::clone(&self.protected),
             read_only: Arc::clone(&self.read_only),
             untrusted: self.untrusted.clone(),
+            learning: self.learning.clone(),
             targets: Arc::clone(&self.targets),
             all_plugins: Arc::clone(&self.all_plugins),
         }
@@ -344,6 +348,7 @@ pub struct PluginPolicy {
     /// Paths that no plugin can write, regardless of the rules.
     read_only: Arc<[PathBuf]>,
     untrusted: Option<Arc<UntrustedRestrictions>>,
+    pub(crate) learning: Option<Arc<Learning>>,
     targets: Arc<BTreeMap<PathBuf, PathBuf>>,
     all_plugins: Arc<PathsOfAllPlugins>,
 }
@@ -453,12 +458,15 @@ impl PluginPolicy {
         let is_trusted = |file: &FileView| {
             self.untrusted.is_none() || UntrustedRestrictions::accepts_grants_of(file.level, request)
         };
+        // Protected files are never learnt.
+        let may_learn = protected.is_empty() && self.may_learn(request, address);
         let mut locations = Vec::new();
         for file in &self.files {
             match file.verdict(asked) {
                 Verdict::Allowed(rule) if is_trusted(file) => locations.push(rule.location.clone()),
                 Verdict::Allowed(_) => {}
                 Verdict::Deferred => {}
+                Verdict::Denied(None) if may_learn && file.level == Level::RootModule => {}
                 Verdict::Denied(Some(rule)) => {
                     let (location, reason) = (rule.location.clone(), rule.reason.clone());
                     return denied(DenialReason::Rule { location, reason });
@@ -478,7 +486,7 @@ impl PluginPolicy {
                 }
             }
         }
-        if !locations.is_empty() {
+        if may_learn || !locations.is_empty() {
             return Decision::Allowed(Grant { rules: locations, protected });
         }
         let ungranted =
@@ -576,24 +584,6 @@ impl PluginPolicy {
         let files = self.files.iter().filter(|file| matches!(file.level, Level::Organisation | Level::User));
         files.for_each(|file| settings.narrow_to(&file.settings));
         settings.limits
-    }
-
-    /// Returns the treatment of the plugin if it is a native plugin. A file that neither defers nor
-    /// has the setting denies the plugin, since no other rule restricts native plugins. If no file
-    /// has the setting, the plugin runs with a warning.
-    pub fn native(&self) -> NativePlugins {
-        if self.untrusted.is_some() {
-            return NativePlugins::Deny;
-        }
-        let denies_by_default = self
-            .files
-            .iter()
-            .any(|file| file.default_action == DefaultAction::Deny && file.settings.native.is_none());
-        match &self.settings.native {
-            _ if denies_by_default => NativePlugins::Deny,
-            Some(native) => native.value,
-            None => NativePlugins::Warn,
-        }
     }
 
     /// Returns the credentials that the host adds to a request, one for each header. If two files

@@ -73,6 +73,25 @@ pub fn add_block(text: Option<&str>, block: &str, root_module: &Path) -> Result<
     Ok(new)
 }
 
+/// Adds rules, rendered with the indentation of a `plugin` block, to the last block for this plugin
+/// only, or in a new block at the end.
+///
+/// # Errors
+/// Returns an error if the text is not a valid policy after the change.
+pub(crate) fn add_rules(
+    old: &str,
+    plugin: &ProviderAddress,
+    rules: &str,
+    root_module: &Path,
+) -> Result<String, Diagnostics> {
+    let new = match insertion_point(old, plugin) {
+        Some(at) => insert_at(old, at, rules),
+        None => append(old, &format!("plugin \"{}\" {{\n{rules}}}\n", plugin.for_display())),
+    };
+    PolicyFile::parse(Level::RootModule, &SourceFile::new(POLICY_FILE_NAME, &*new), root_module)?;
+    Ok(new)
+}
+
 /// Whether a block's label matches only the plugin.
 fn is_for(label: &str, plugin: &ProviderAddress) -> bool {
     PluginPattern::parse(label).is_ok_and(|pattern| pattern.is_exactly(plugin))
@@ -117,15 +136,17 @@ fn denied(block: &PluginRules) -> Vec<GrantedAccess> {
 
 fn insert_text(old: &str, plugin: &ProviderAddress, requests: &[&CapabilityRequest]) -> String {
     match insertion_point(old, plugin) {
-        Some(at) => {
-            let (before, after) = old.split_at(at);
-            let is_first = before.trim_end().ends_with('{');
-            let gap = if is_first { "" } else { "\n" };
-            let added = with_line_ends_of(old, format!("{gap}{}", render_rules(requests)));
-            format!("{before}{added}{after}")
-        }
+        Some(at) => insert_at(old, at, &render_rules(requests)),
         None => append(old, &grant_block(plugin, requests)),
     }
+}
+
+fn insert_at(old: &str, at: usize, rules: &str) -> String {
+    let (before, after) = old.split_at(at);
+    let is_first = before.trim_end().ends_with('{');
+    let gap = if is_first { "" } else { "\n" };
+    let added = with_line_ends_of(old, format!("{gap}{rules}"));
+    format!("{before}{added}{after}")
 }
 
 fn append(old: &str, block: &str) -> String {

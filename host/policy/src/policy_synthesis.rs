@@ -1,15 +1,29 @@
 //! Synthesizes the least-privilege policy for a set of accesses.
 
+mod plugin_accesses;
+mod widening;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use wardian_access::{AccessRequest, FileOperation, ProtectedClass, ProtectedClasses, Scheme};
+use wardian_access::AccessRequest;
 use wardian_address::ProviderAddress;
+use wardian_diagnostic::{Diagnostics, SourceFile};
+use wardian_printable::escape::{Extent, escape};
 
+use crate::level::Level;
+use crate::policy::{POLICY_FILE_NAME, Policy, PolicyFile};
+use crate::policy_edit::add_rules;
 use crate::protected::ProtectedFiles;
-use crate::suggest::{addresses, list, literal, string_literal, variables};
+use crate::settings::NativePlugins;
+use crate::suggest::string_literal;
+use plugin_accesses::PluginAccesses;
+use widening::Widening;
+
+/// Maximum number of denials that are listed in a policy.
+const MAX_LISTED_DENIALS: usize = 50;
 
 /// An access that a policy must allow.
 #[derive(Clone, Debug)]
@@ -18,6 +32,22 @@ pub struct NeededAccess {
     pub request: AccessRequest,
     /// The address to which the host name resolved, if known.
     pub address: Option<IpAddr>,
+    /// The resources that needed it, if known.
+    pub resources: BTreeSet<String>,
+}
+
+/// The accesses from which a policy is synthesized.
+#[derive(Clone, Debug, Default)]
+pub struct ObservedAccesses {
+    /// Paths below this directory are written as relative paths.
+    pub root_module: PathBuf,
+    pub needed: Vec<NeededAccess>,
+    /// The native plugins, which are confined to the rules.
+    pub native: BTreeSet<ProviderAddress>,
+    /// Descriptions of the denied accesses, which are listed in comments.
+    pub denied: BTreeSet<String>,
+    /// The command that made the accesses, for the reasons of rules.
+    pub command: Option<String>,
 }
 
 /// A synthesized policy, and the accesses that it cannot express.
@@ -30,226 +60,121 @@ pub struct LeastPrivilegePolicy {
 }
 
 /// Returns the policy that allows exactly these accesses, with rules merged if the result is
-/// equivalent. Paths below `root_module` are written as relative paths. The cost is linear in the
-/// number of accesses and the depth of their paths.
-pub fn least_privilege_policy(
-    root_module: &Path,
-    uses: impl IntoIterator<Item = NeededAccess>,
-) -> LeastPrivilegePolicy {
-    let mut plugins: BTreeMap<String, PluginAccesses> = BTreeMap::new();
-    let mut left_out = BTreeSet::new();
-    let protected = ProtectedFiles::new(root_module);
-    for one in uses {
-        let plugin = one.plugin.for_display().to_string();
-        let accesses = plugins.entry(plugin.clone()).or_default();
-        if accesses.add(&one.request, one.address, &protected).is_none() {
-            left_out.insert(format!("{plugin}: {}", one.request));
-        }
-    }
-    let mut policy = String::from("# Allows exactly the accesses that plugins made in one run.\n");
+/// equivalent; for native plugins with a template, also the accesses to other hosts of the same
+/// services (see [`widening`]). The cost is linear in the number of accesses and the depth of their
+/// paths.
+pub fn least_privilege_policy(observed: &ObservedAccesses) -> LeastPrivilegePolicy {
+    let (plugins, left_out) = group(observed, |_| true);
+    let mut text = String::from("# Allows the accesses that plugins made in recorded runs.\n");
     for (plugin, accesses) in plugins {
-        let rules = accesses.rules(root_module);
-        match string_literal(&plugin) {
-            Some(plugin) if !rules.is_empty() => {
-                let _ = write!(policy, "\nplugin {plugin} {{\n{}}}\n", rules.join(""));
-            }
-            _ => {}
+        let is_native = observed.native.contains(&plugin);
+        let rules = accesses.rules(observed);
+        if is_native || !rules.is_empty() {
+            text.extend(block(&plugin, is_native, &rules));
         }
     }
-    LeastPrivilegePolicy { text: policy, left_out }
+    text.push_str(&denials(&observed.denied));
+    LeastPrivilegePolicy { text, left_out }
 }
 
-/// The accesses of one plugin, as rendered values.
-#[derive(Default)]
-struct PluginAccesses {
-    /// HTTP methods, by scheme, port, listed addresses, and host; `None` if a connection has no known
-    /// method.
-    network: BTreeMap<(NetworkKey, String), Option<BTreeSet<String>>>,
-    files: BTreeMap<PathBuf, NeededFileAccess>,
-    environment: BTreeSet<String>,
-    /// Program, arguments, and variables, if there are any.
-    processes: BTreeSet<(String, String, Option<String>)>,
-    communicator: BTreeMap<(u16, Option<String>), BTreeSet<String>>,
-}
-
-/// The operations on a file, and the classes that a rule for it must name.
-#[derive(Default)]
-struct NeededFileAccess {
-    operations: BTreeSet<FileOperation>,
-    classes: ProtectedClasses,
-}
-
-/// Scheme, port and addresses, unless they are a rule's defaults.
-type NetworkKey = (Option<String>, Option<u16>, Option<String>);
-
-impl PluginAccesses {
-    /// Adds an access. Returns `None` if no rule can match it exactly.
-    fn add(
-        &mut self,
-        request: &AccessRequest,
-        address: Option<IpAddr>,
-        protected: &ProtectedFiles,
-    ) -> Option<()> {
-        match request {
-            AccessRequest::Network(network) => {
-                let host = string_literal(&network.host().to_string())?;
-                let named = addresses(network.host(), address)?.into_iter().map(|(_, list)| list).next();
-                let scheme = match network.scheme() {
-                    Scheme::Https => None,
-                    other => Some(list([other.word()])?),
-                };
-                let port = Some(network.port()).filter(|port| network.scheme().port() != Some(*port));
-                let method =
-                    network.method().map(|method| string_literal(method).ok_or(())).transpose().ok()?;
-                let methods = self.network.entry(((scheme, port, named), host));
-                let methods = methods.or_insert_with(|| Some(BTreeSet::new()));
-                match (method, &mut *methods) {
-                    (Some(method), Some(known)) => {
-                        known.insert(method);
-                    }
-                    // A rule with methods does not allow a connection whose method is unknown.
-                    (None, _) => *methods = None,
-                    (Some(_), None) => {}
-                }
-            }
-            // A rule for a connection also grants the lookup that precedes it.
-            AccessRequest::LookUp(_) => {}
-            AccessRequest::File(file) => {
-                let path = file.path().to_str()?;
-                // In a rule, `*` is a wildcard, so the path would also match other paths.
-                if path.contains('*') {
-                    return None;
-                }
-                string_literal(path)?;
-                let classes = protected.classes(file).against(file.operation());
-                // A rule in the root module's policy cannot name these classes.
-                if classes.iter().any(ProtectedClass::belongs_to_machine) {
-                    return None;
-                }
-                let needed = self.files.entry(file.path().to_owned()).or_default();
-                needed.operations.insert(file.operation());
-                needed.classes = needed.classes.union(classes);
-            }
-            AccessRequest::Environment(name) => {
-                self.environment.insert(string_literal(literal(name.as_str())?)?);
-            }
-            AccessRequest::Process(start) => {
-                let arguments =
-                    start.arguments().iter().map(|argument| literal(argument)).collect::<Option<Vec<_>>>()?;
-                if arguments.last() == Some(&"...") {
-                    return None;
-                }
-                let program = string_literal(literal(start.program())?)?;
-                self.processes.insert((program, list(arguments)?, variables(start)?.pop()));
-            }
-            AccessRequest::Communicator(connection) => {
-                let host = string_literal(&connection.host().to_string())?;
-                let named = addresses(connection.host(), address)?.into_iter().map(|(_, list)| list).next();
-                self.communicator.entry((connection.port(), named)).or_default().insert(host);
-            }
-        }
-        Some(())
-    }
-
-    fn rules(self, root_module: &Path) -> Vec<String> {
-        let mut rules = Vec::new();
-        let mut destinations: BTreeMap<(NetworkKey, Option<BTreeSet<String>>), Vec<String>> = BTreeMap::new();
-        for ((key, host), methods) in self.network {
-            destinations.entry((key, methods)).or_default().push(host);
-        }
-        for (((schemes, port, addresses), methods), hosts) in destinations {
-            let mut arguments = vec![("hosts", list_literal(&hosts))];
-            arguments.extend(schemes.map(|schemes| ("schemes", schemes)));
-            arguments.extend(port.map(|port| ("ports", format!("[{port}]"))));
-            let methods: Option<Vec<String>> = methods.map(|methods| methods.into_iter().collect());
-            arguments.extend(methods.map(|methods| ("methods", list_literal(&methods))));
-            arguments.extend(addresses.map(|addresses| ("addresses", addresses)));
-            rules.push(rule("network", &arguments));
-        }
-        let mut directories: BTreeMap<(Vec<&'static str>, ProtectedClasses), Vec<String>> = BTreeMap::new();
-        for (path, needed) in outermost(&self.files) {
-            let words = needed.operations.iter().map(|operation| operation.word()).collect();
-            directories.entry((words, needed.classes)).or_default().extend(quoted_path(path, root_module));
-        }
-        for ((access, classes), paths) in directories {
-            let access: Vec<String> = access.into_iter().filter_map(string_literal).collect();
-            let mut arguments =
-                vec![("directories", list_literal(&paths)), ("access", list_literal(&access))];
-            let classes: Vec<String> =
-                classes.iter().filter_map(|class| string_literal(class.word())).collect();
-            arguments.extend((!classes.is_empty()).then(|| ("protected", list_literal(&classes))));
-            rules.push(rule("filesystem", &arguments));
-        }
-        if !self.environment.is_empty() {
-            let names: Vec<String> = self.environment.into_iter().collect();
-            rules.push(rule("environment", &[("names", list_literal(&names))]));
-        }
-        for (program, arguments, variables) in self.processes {
-            let mut all = vec![("program", program), ("arguments", arguments)];
-            all.extend(variables.map(|names| ("environment", names)));
-            rules.push(rule("process", &all));
-        }
-        for ((port, addresses), hosts) in self.communicator {
-            let hosts: Vec<String> = hosts.into_iter().collect();
-            let mut arguments = vec![("hosts", list_literal(&hosts)), ("ports", format!("[{port}]"))];
-            arguments.extend(addresses.map(|addresses| ("addresses", addresses)));
-            rules.push(rule("communicator", &arguments));
-        }
-        rules
-    }
-}
-
-/// Returns the paths, without paths below another path that has at least the same access.
-fn outermost(files: &BTreeMap<PathBuf, NeededFileAccess>) -> Vec<(&Path, &NeededFileAccess)> {
-    let is_covered = |path: &Path, needed: &NeededFileAccess| {
-        path.ancestors().skip(1).filter_map(|above| files.get(above)).any(|granted| {
-            needed.operations.is_subset(&granted.operations) && needed.classes.is_subset(granted.classes)
-        })
+/// Adds the rules to a policy that it needs to allow these accesses. If it already allows them, the
+/// text is unchanged.
+///
+/// # Errors
+/// Returns an error if the text is not a valid policy.
+pub fn extend_policy(old: &str, observed: &ObservedAccesses) -> Result<LeastPrivilegePolicy, Diagnostics> {
+    let root_module = &observed.root_module;
+    let file = PolicyFile::parse(Level::RootModule, &SourceFile::new(POLICY_FILE_NAME, old), root_module)?;
+    let policy = Policy::new(root_module, [file], []);
+    let is_missing = |needed: &NeededAccess| {
+        let own = policy.for_plugin(&needed.plugin);
+        let decision = match needed.address {
+            Some(address) => own.decide_at(&needed.request, address),
+            None => own.decide(&needed.request),
+        };
+        !decision.is_allowed() && !matches!(needed.request, AccessRequest::LookUp(_))
     };
-    let paths = files.iter().filter(|(path, needed)| !is_covered(path, needed));
-    paths.map(|(path, needed)| (path.as_path(), needed)).collect()
+    let (plugins, left_out) = group(observed, is_missing);
+    let mut text = old.to_owned();
+    for (plugin, accesses) in plugins {
+        let is_unconfined = observed.native.contains(&plugin)
+            && policy.for_plugin(&plugin).native() != NativePlugins::Confine;
+        let rules = accesses.rules(observed);
+        if is_unconfined {
+            text.extend(block(&plugin, true, &rules).map(|block| block_after(&text, &block)));
+        } else if !rules.is_empty() {
+            text = add_rules(&text, &plugin, &rules.join("\n"), root_module)?;
+        }
+    }
+    Ok(LeastPrivilegePolicy { text, left_out })
 }
 
-fn quoted_path(path: &Path, root_module: &Path) -> Option<String> {
-    match path.strip_prefix(root_module).ok().and_then(Path::to_str) {
-        Some("") => string_literal("."),
-        Some(relative) => string_literal(relative),
-        None => string_literal(path.to_str()?),
+/// Groups the accesses that a condition selects by plugin, and returns the accesses that no rule can
+/// match.
+fn group(
+    observed: &ObservedAccesses,
+    is_selected: impl Fn(&NeededAccess) -> bool,
+) -> (BTreeMap<ProviderAddress, PluginAccesses>, BTreeSet<String>) {
+    let new = |plugin: &ProviderAddress| {
+        PluginAccesses::new(observed.native.contains(plugin).then(|| Widening::for_plugin(plugin)))
+    };
+    let mut plugins: BTreeMap<ProviderAddress, PluginAccesses> =
+        observed.native.iter().map(|plugin| (plugin.clone(), new(plugin))).collect();
+    let mut left_out = BTreeSet::new();
+    let protected = ProtectedFiles::new(&observed.root_module);
+    for one in observed.needed.iter().filter(|one| is_selected(one)) {
+        let accesses = plugins.entry(one.plugin.clone()).or_insert_with(|| new(&one.plugin));
+        if accesses.add(one, &protected).is_none() {
+            left_out.insert(format!("{}: {}", one.plugin.for_display(), one.request));
+        }
     }
+    (plugins, left_out)
 }
 
-fn list_literal(items: &[String]) -> String {
-    let line = format!("[{}]", items.join(", "));
-    if line.len() <= 80 {
-        return line;
-    }
-    format!("[\n      {},\n    ]", items.join(",\n      "))
+/// Renders a block, after an empty line.
+fn block(plugin: &ProviderAddress, is_native: bool, rules: &[String]) -> Option<String> {
+    let plugin = string_literal(&plugin.for_display().to_string())?;
+    let native = match (is_native, rules.is_empty()) {
+        (true, true) => "  native = \"confine\"\n",
+        (true, false) => "  native = \"confine\"\n\n",
+        (false, _) => "",
+    };
+    Some(format!("\nplugin {plugin} {{\n{native}{}}}\n", rules.join("\n")))
 }
 
-fn rule(capability: &str, arguments: &[(&str, String)]) -> String {
-    // Multi-line values are not aligned.
-    let is_long = |value: &str| value.contains('\n');
-    let short = arguments.iter().filter(|(_, value)| !is_long(value)).map(|(name, _)| name.len());
-    let width = short.max().unwrap_or_default();
-    let mut text = format!("  allow {capability} {{\n");
-    for (name, value) in arguments {
-        let width = if is_long(value) { 0 } else { width };
-        let _ = writeln!(text, "    {name:width$} = {value}");
+fn block_after(text: &str, block: &str) -> String {
+    let gap = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{gap}{block}")
+}
+
+/// Renders denials as comments. They contain text of plugins, which must not end a comment.
+fn denials(denied: &BTreeSet<String>) -> String {
+    if denied.is_empty() {
+        return String::new();
     }
-    text.push_str("  }\n");
+    let mut text =
+        String::from("\n# These accesses were denied. Add rules for those that the plugins need:\n");
+    for one in denied.iter().take(MAX_LISTED_DENIALS) {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "# - {}", escape(one, Extent::Line));
+    }
+    if let Some(more) = denied.len().checked_sub(MAX_LISTED_DENIALS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "# - and {more} more");
+    }
     text
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::Arc;
 
-    use wardian_access::{CommunicatorConnection, EnvironmentName, FileAccess, NetworkRequest, ProcessStart};
-    use wardian_diagnostic::SourceFile;
+    use wardian_access::{
+        CommunicatorConnection, EnvironmentName, FileAccess, FileOperation, NetworkRequest, ProcessStart,
+        Scheme,
+    };
 
     use super::*;
-    use crate::level::Level;
-    use crate::policy::{Policy, PolicyFile};
 
     const ROOT: &str = "/srv/project";
 
@@ -262,7 +187,20 @@ mod tests {
     }
 
     fn needed(request: AccessRequest) -> NeededAccess {
-        NeededAccess { plugin: ProviderAddress::parse("acme/cloud").unwrap(), request, address: None }
+        NeededAccess {
+            plugin: ProviderAddress::parse("acme/cloud").unwrap(),
+            request,
+            address: None,
+            resources: BTreeSet::new(),
+        }
+    }
+
+    fn observed(needed: impl IntoIterator<Item = NeededAccess>) -> ObservedAccesses {
+        ObservedAccesses {
+            root_module: ROOT.into(),
+            needed: needed.into_iter().collect(),
+            ..ObservedAccesses::default()
+        }
     }
 
     fn process(program: &str, arguments: &[&str]) -> AccessRequest {
@@ -310,7 +248,7 @@ mod tests {
 
     #[test]
     fn allows_the_recorded_accesses() {
-        let least = least_privilege_policy(Path::new(ROOT), uses());
+        let least = least_privilege_policy(&observed(uses()));
         assert_eq!(least.left_out, BTreeSet::new());
         let policy = policy(&least.text);
         for one in uses() {
@@ -325,7 +263,7 @@ mod tests {
 
     #[test]
     fn allows_no_other_access() {
-        let policy = policy(&least_privilege_policy(Path::new(ROOT), uses()).text);
+        let policy = policy(&least_privilege_policy(&observed(uses())).text);
         let own = policy.for_plugin(&ProviderAddress::parse("acme/cloud").unwrap());
         for other in [
             network("https", "cdn.example.com", "POST"),
@@ -355,7 +293,7 @@ mod tests {
         let connection = AccessRequest::Network(connection);
         let request = network("https", "api.example.com", "GET");
         for uses in [[connection.clone(), request.clone()], [request.clone(), connection.clone()]] {
-            let least = least_privilege_policy(Path::new(ROOT), uses.clone().map(needed));
+            let least = least_privilege_policy(&observed(uses.clone().map(needed)));
             let policy = policy(&least.text);
             let own = policy.for_plugin(&ProviderAddress::parse("acme/cloud").unwrap());
             for one in uses {
@@ -367,8 +305,72 @@ mod tests {
     #[test]
     fn reports_accesses_that_no_rule_can_name() {
         let odd = [file("a*b", FileOperation::Read), process("git", &["log", "..."]), process("x", &["*"])];
-        let least = least_privilege_policy(Path::new(ROOT), odd.map(needed));
+        let least = least_privilege_policy(&observed(odd.map(needed)));
         assert_eq!(least.left_out.len(), 3, "{:?}", least.left_out);
-        assert_eq!(least.text, "# Allows exactly the accesses that plugins made in one run.\n");
+        assert_eq!(least.text, "# Allows the accesses that plugins made in recorded runs.\n");
+    }
+
+    /// Returns a connection of the AWS provider.
+    fn aws(host: &str, port: u16, resource: &str) -> NeededAccess {
+        NeededAccess {
+            plugin: ProviderAddress::parse("hashicorp/aws").unwrap(),
+            request: AccessRequest::Network(NetworkRequest::connection(Scheme::Https, host, port).unwrap()),
+            address: Some("52.1.2.3".parse().unwrap()),
+            resources: BTreeSet::from([resource.to_owned()]),
+        }
+    }
+
+    fn learnt(needed: impl IntoIterator<Item = NeededAccess>) -> ObservedAccesses {
+        let native = ["hashicorp/aws", "hashicorp/tls"].map(|one| ProviderAddress::parse(one).unwrap());
+        ObservedAccesses {
+            native: native.into(),
+            command: Some("plan".to_owned()),
+            denied: BTreeSet::from(["acme/cloud wants more\nplugin \"*\" {}".to_owned()]),
+            ..observed(needed)
+        }
+    }
+
+    #[test]
+    fn native_plugins_are_confined_to_services_with_reasons() {
+        let uses = [
+            aws("ec2.eu-west-1.amazonaws.com", 443, "aws_vpc.main"),
+            aws("sts.eu-west-1.amazonaws.com", 443, "provider.aws"),
+            aws("sqs.eu-west-1.amazonaws.com", 443, "aws_sqs_queue.b"),
+            aws("s3.eu-west-1.amazonaws.com", 443, "aws_s3_bucket.c"),
+            aws("iam.amazonaws.com", 443, "aws_iam_role.r"),
+            aws("ec2.eu-west-1.amazonaws.com", 8443, "aws_vpc.main"),
+            aws("api.other.example", 443, "aws_vpc.main"),
+            needed(network("https", "api.example.com", "GET")),
+        ];
+        let least = least_privilege_policy(&learnt(uses));
+        assert_eq!(policy(&least.text).files()[0].contradictions().len(), 0, "{}", least.text);
+        insta::assert_snapshot!(least.text);
+    }
+
+    #[test]
+    fn extended_policy_keeps_its_text_and_gains_only_missing_rules() {
+        let first = [aws("ec2.eu-west-1.amazonaws.com", 443, "aws_vpc.main")];
+        let old = format!("# mine\n{}", least_privilege_policy(&learnt(first.clone())).text);
+        assert_eq!(extend_policy(&old, &learnt(first.clone())).unwrap().text, old);
+        let other =
+            [aws("iam.amazonaws.com", 443, "aws_iam_role.r"), needed(network("https", "a.example", "GET"))];
+        let all = first.into_iter().chain(other).chain([aws("ecs.eu-west-1.amazonaws.com", 443, "aws_x.y")]);
+        let new = extend_policy(&old, &learnt(all.clone())).unwrap().text;
+        let kept: Vec<&str> = new.lines().filter(|line| old.lines().any(|known| known == *line)).collect();
+        assert!(kept.len() >= old.lines().count(), "{new}");
+        assert_eq!(extend_policy(&new, &learnt(all)).unwrap().text, new);
+        insta::assert_snapshot!(new);
+        assert!(extend_policy("plugin {", &learnt([])).is_err());
+    }
+
+    #[test]
+    fn extended_policy_confines_native_plugins() {
+        let old = "otherwise = \"defer\"\nplugin \"hashicorp/tls\" {\n  native = \"warn\"\n}";
+        let new = extend_policy(old, &learnt([])).unwrap().text;
+        let policy = policy(&new);
+        for plugin in ["hashicorp/aws", "hashicorp/tls"] {
+            let plugin = ProviderAddress::parse(plugin).unwrap();
+            assert_eq!(policy.for_plugin(&plugin).native(), NativePlugins::Confine, "{new}");
+        }
     }
 }

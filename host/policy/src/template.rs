@@ -19,13 +19,14 @@
 mod catalogue;
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_lang::{Attribute, Block, Body, parse_body};
 
 use crate::capability_request::{CapabilityRequest, CapabilityRequestError, RuleArgument};
+use crate::host_pattern::HostPattern;
 use crate::suggest::string_literal;
 use catalogue::TEMPLATES;
 
@@ -131,6 +132,30 @@ impl PolicyTemplate {
         }
         let requests = rules.into_iter().map(|rule| values.request(rule));
         requests.filter_map(Result::transpose).collect()
+    }
+
+    /// Returns the files and directories that the provider reads, with all values inserted. Values
+    /// that only the user knows are omitted.
+    pub fn readable_files(&self, values: &TemplateValues<'_>) -> Vec<PathBuf> {
+        let insertion = Insertion { hosts: None, directories: None, values };
+        let rules = self.body.blocks_of("allow");
+        let files = rules.filter(|rule| matches!(&*rule.labels, [label] if &*label.text == "filesystem"));
+        let only_reads = |rule: &&Block| {
+            let access = rule.body.attribute("access").and_then(strings);
+            access.is_none_or(|access| access == ["read"])
+        };
+        let listed = files.filter(only_reads).filter_map(|rule| {
+            let directories = rule.body.attribute("directories").and_then(strings)?;
+            insertion.inserted(directories).ok()
+        });
+        listed.flatten().map(PathBuf::from).filter(|path| path.is_absolute()).collect()
+    }
+
+    /// Returns the patterns of hosts in the rules, without those that only the user knows.
+    pub(crate) fn host_patterns(&self) -> Vec<HostPattern> {
+        let rules = self.body.blocks_of("allow");
+        let hosts = rules.filter_map(|rule| rule.body.attribute("hosts").and_then(strings)).flatten();
+        hosts.filter_map(|host| HostPattern::parse(&host).ok()).collect()
     }
 
     /// Renders the block that a policy gets: with the notes as comments, and confined.

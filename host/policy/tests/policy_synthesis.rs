@@ -2,14 +2,14 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::path::Path;
 
 use proptest::prelude::*;
 use support::questions::{ADDRESSES, allows, any_request};
 use support::{ROOT, plugin, policy, project};
 use wardian_access::{AccessRequest, Host};
-use wardian_policy::{NeededAccess, least_privilege_policy};
+use wardian_policy::{NeededAccess, ObservedAccesses, extend_policy, least_privilege_policy};
 
 /// A policy that grants everything.
 const EVERYTHING: &str = r#"plugin "*" {
@@ -89,8 +89,14 @@ proptest! {
             plugin: plugin("acme/dns"),
             request: request.clone(),
             address: *address,
+            resources: BTreeSet::new(),
         });
-        let least = least_privilege_policy(Path::new(ROOT), uses);
+        let observed = ObservedAccesses {
+            root_module: ROOT.into(),
+            needed: uses.collect(),
+            ..ObservedAccesses::default()
+        };
+        let least = least_privilege_policy(&observed);
         let (suggested, nothing) = (project(&least.text), policy(&[]));
         for (request, address) in &used {
             let is_left_out = least.left_out.contains(&format!("acme/dns: {request}"));
@@ -102,6 +108,7 @@ proptest! {
                 );
             }
         }
+        prop_assert_eq!(&extend_policy(&least.text, &observed).unwrap().text, &least.text);
         for other in &others {
             let (request, address) = other;
             if allows(&suggested, request, *address) && !allows(&nothing, request, *address) {

@@ -247,7 +247,8 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
 const COUNT: &str = "count:";
 
 /// Returns the input; a string of the requested length (`bytes:1000`); the number of bytes after
-/// `count:`; or the result of `read:FILE`, `write:FILE` and `connect:ADDRESS`.
+/// `count:`; or the result of `read:FILE`, `write:FILE`, `connect:ADDRESS`, `get:ADDRESS` and
+/// `run:PROGRAM ARGUMENTS`.
 fn echo_result(input: &Value) -> Value {
     let View::String(text) = input.view() else { return input.clone() };
     if let Some(counted) = text.strip_prefix(COUNT) {
@@ -269,9 +270,36 @@ fn access_result(text: &str) -> Option<String> {
         "read" => std::fs::read_to_string(on),
         "write" => std::fs::write(on, "new").map(|()| "written".to_owned()),
         "connect" => std::net::TcpStream::connect(on).map(|_| "connected".to_owned()),
+        "get" => get(on),
+        "run" => run(on),
         _ => return None,
     };
     Some(outcome.unwrap_or_else(|error| error.to_string()))
+}
+
+/// Sends an HTTP request to `HOST:PORT`, and returns the first line of the response.
+fn get(server: &str) -> std::io::Result<String> {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let mut stream = std::net::TcpStream::connect(server)?;
+    write!(stream, "GET / HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n")?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    Ok(line.trim_end().to_owned())
+}
+
+/// Runs a program with arguments, after variables (`NAME=VALUE`), and returns its output and exit
+/// code.
+fn run(line: &str) -> std::io::Result<String> {
+    let mut words = line.split(' ').peekable();
+    let mut variables = Vec::new();
+    while let Some((name, value)) = words.peek().and_then(|word| word.split_once('=')) {
+        variables.push((name, value));
+        words.next();
+    }
+    let mut command = std::process::Command::new(words.next().unwrap_or_default());
+    let output = command.args(words).envs(variables).output()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    Ok(format!("{} {} {:?}", text(&output.stdout), text(&output.stderr), output.status.code()))
 }
 
 /// Plans a change: a new name forces a replacement, and computed values of a new object are

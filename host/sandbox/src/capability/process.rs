@@ -13,18 +13,14 @@
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use wardian_access::{
-    AccessExtent, AccessRequest, Denied, ExitStatus, FileOperation, FinishedProgram, ProcessAuthority,
-    ProcessStart, ProgramLaunch, normalize,
-};
+use wardian_access::{AccessExtent, ExitStatus, FileOperation, normalize};
 use wardian_files::Directory;
-use wardian_monitor::{Capability as Used, Monitor, Use};
+use wardian_monitor::{Capability as Used, Monitor, ProgramMonitor};
 use wardian_plugin::PluginCall;
-use wardian_policy::PluginPolicy;
 use wardian_process::{ChildProcess, Command, CommandEvent, DescendantPolicy, Launcher, Streams};
 use wasmtime::component::{HasSelf, Linker, Resource};
 
@@ -75,70 +71,6 @@ pub struct RunningProcess {
     running: ChildProcess,
     stopping: watch::Receiver<bool>,
     is_interrupted: bool,
-}
-
-/// Submits the start of a program to the monitor.
-struct StartAuthority {
-    monitor: Monitor,
-    call: PluginCall,
-    /// The names of the variables that the plugin sets.
-    variables: Vec<String>,
-    begun: Mutex<Option<Use>>,
-}
-
-impl StartAuthority {
-    fn request(&self, start: &ProgramLaunch<'_>) -> Result<ProcessStart, Denied> {
-        ProcessStart::new(start.program, start.arguments.iter().cloned())
-            .and_then(|request| request.with_variables(self.variables.iter().map(String::as_str)))
-            .map(|request| request.in_directory(start.directory))
-            .map_err(|problem| {
-                self.monitor.reject(&self.call, Used::Process, start.program.to_owned(), problem)
-            })
-    }
-
-    fn take(&self) -> Option<Use> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl ProcessAuthority for StartAuthority {
-    fn may_start(&self, start: &ProgramLaunch<'_>) -> Result<(), Denied> {
-        let begun = self.monitor.begin(&self.call, AccessRequest::Process(self.request(start)?))?;
-        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
-        Ok(())
-    }
-
-    fn may_execute(&self, start: &ProgramLaunch<'_>, executable: &Path) -> Result<(), Denied> {
-        if !is_replaceable(executable, self.monitor.policy()) {
-            return Ok(());
-        }
-        let request = self.request(start)?.with_replaceable_file(executable);
-        let begun = match self.monitor.begin(&self.call, AccessRequest::Process(request)) {
-            Ok(begun) => Some(begun),
-            Err(denied) => {
-                if let Some(begun) = self.take() {
-                    begun.discard();
-                }
-                return Err(denied);
-            }
-        };
-        let mut place = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(replaced) = std::mem::replace(&mut *place, begun) {
-            replaced.discard();
-        }
-        Ok(())
-    }
-
-    fn finished(&self, ended: &FinishedProgram) {
-        let Some(mut begun) = self.take() else { return };
-        match ended.status {
-            Some(ExitStatus::Code(code)) => begun.set_status(code.into()),
-            // Shells use the same convention: 128 plus the number of the signal.
-            Some(ExitStatus::Signal(signal)) => begun.set_status(128 + i64::from(signal)),
-            Some(ExitStatus::TimedOut) | None => {}
-        }
-        begun.add_received(ended.written);
-    }
 }
 
 impl Spawner {
@@ -213,29 +145,11 @@ impl Spawner {
             },
             descendants: DescendantPolicy::Detach,
         };
-        let authority = StartAuthority {
-            monitor: monitor.clone(),
-            call: self.call.clone(),
-            variables,
-            begun: Mutex::default(),
-        };
+        let authority = ProgramMonitor::new(monitor.clone(), vec![self.call.clone()], variables);
         let running =
             runner.for_authority(Arc::new(authority)).start(command).await.map_err(convert_error)?;
         Ok(RunningProcess { running, stopping: stopping.clone(), is_interrupted: false })
     }
-}
-
-/// Returns whether a plugin may be able to write or replace a program's file. That is the case if
-/// the file is in a directory to which both policy and the system allow plugins to write.
-fn is_replaceable(executable: &Path, policy: &PluginPolicy) -> bool {
-    let real = executable.canonicalize().ok();
-    let paths = [Some(executable), real.as_deref()];
-    let is_writable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
-    paths.into_iter().flatten().any(|path| {
-        policy.writable_directories().any(|directory| {
-            path.ancestors().take_while(|above| above.starts_with(directory)).any(is_writable)
-        })
-    })
 }
 
 /// Resolves the symbolic links in the existing components of a path.

@@ -44,6 +44,7 @@ mod misbehaving_plugins;
 mod mock_resources;
 #[cfg(unix)]
 mod native_plugins;
+mod native_supervision;
 #[cfg(unix)]
 mod newcomer;
 mod options;

@@ -15,7 +15,9 @@ use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
-use wardian_access::{AllowedConnection, ConnectionRecord, Denied, Host, NativeAuthority, Scheme};
+use wardian_access::{
+    AllowedConnection, ConnectionRecord, Denied, Host, NativeAuthority, ProcessAuthority, Scheme,
+};
 use wardian_confinement::{ConfinedChild, Confinement, LandlockRules, Supervision, TcpPorts};
 use wardian_network::Resolver;
 use wardian_process::Spawner;
@@ -111,6 +113,10 @@ impl NativeAuthority for Allowing {
 
     fn may_change_attributes(&self, path: &Path) -> Result<(), Denied> {
         Err(self.denied(format!("attributes {}", path.display())))
+    }
+
+    fn program_authority(&self, _: Vec<String>) -> Arc<dyn ProcessAuthority> {
+        unimplemented!("no program is granted")
     }
 
     fn refuse_program(&self, program: &Path, _: &[OsString]) {
@@ -280,6 +286,7 @@ impl Run {
             proxies: wardian_network::proxy::ProxySettings::default(),
             own_directory: own.clone(),
             max_connections: None,
+            programs: None,
         };
         let confinement = Confinement {
             rules,

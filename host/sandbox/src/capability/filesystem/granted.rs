@@ -53,7 +53,7 @@ impl GrantedFiles {
     /// `root_module`, an absolute path.
     pub(crate) fn by_policy(policy: &PluginPolicy, root_module: &Path) -> Self {
         let granted: BTreeMap<PathBuf, bool> = policy
-            .directories()
+            .component_directories()
             .into_iter()
             // A component cannot connect to sockets.
             .filter(|(_, access)| access.iter().any(|access| *access != FileOperation::Connect))
