@@ -13,8 +13,8 @@ use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
 use crate::{
-    bridge_bench, engine_bench, install_bench, language_bench, oracle, policy_bench, process,
-    provisioner_bench,
+    bridge_bench, confinement_bench, engine_bench, install_bench, language_bench, oracle, policy_bench,
+    process, provisioner_bench,
 };
 
 /// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
@@ -49,8 +49,18 @@ const TEN_TERRAFORM_DATA: &str = r#"resource "terraform_data" "bench" {
 "#;
 
 /// The parts of the benchmark, in their order.
-const SECTIONS: [&str; 9] =
-    ["plans", "language", "engine", "bridge", "provisioners", "installation", "calls", "policy", "sizes"];
+const SECTIONS: [&str; 10] = [
+    "plans",
+    "language",
+    "engine",
+    "bridge",
+    "confinement",
+    "provisioners",
+    "installation",
+    "calls",
+    "policy",
+    "sizes",
+];
 
 pub(crate) struct Options {
     runs: usize,
@@ -108,6 +118,7 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
             "language" => language_bench::rows(&place, &wardian, terraform.as_deref())?,
             "engine" => engine_bench::rows(&place, &wardian, terraform.as_deref())?,
             "bridge" => bridge_bench::rows(workspace, &place, &wardian, terraform.as_deref())?,
+            "confinement" => confinement_bench::rows(workspace, &place, &wardian)?,
             "provisioners" => provisioner_bench::rows(&place, &wardian, terraform.as_deref())?,
             "installation" => install_bench::rows(workspace, &place, &wardian, terraform.as_deref())?,
             "calls" => call_rows(workspace, artifacts)?,

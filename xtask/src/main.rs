@@ -7,6 +7,7 @@ mod bench;
 mod bench_table;
 mod bridge_bench;
 mod comparison;
+mod confinement_bench;
 mod demo;
 mod engine_bench;
 mod file_access;

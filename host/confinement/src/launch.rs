@@ -54,10 +54,9 @@ impl Confinement {
             Some(supervision) => {
                 let programs = supervision.programs.as_ref().map(|access| {
                     let directory = ProgramDirectory::new(access, &supervision.own_directory);
-                    directory.map(|directory| {
+                    directory.inspect(|directory| {
                         rules.execute.push(directory.path().to_owned());
                         rules.execute.push(access.host_program.clone());
-                        directory
                     })
                 });
                 let programs = programs.transpose().map_err(ConfinementError::Programs)?;

@@ -15,7 +15,7 @@ use wardian_access::{AllowedConnection, ConnectionRecord, Host, Scheme};
 use crate::first_bytes::{FirstBytes, Recognized, ServerName};
 use crate::http_requests::{HttpRequests, NotFollowed};
 
-const CHUNK_BYTES: usize = 32 * 1024;
+const CHUNK_BYTES: usize = 8 * 1024;
 /// Number of strangers that may connect to the listener before the expected connection.
 const MAX_STRANGERS: usize = 16;
 

@@ -77,6 +77,8 @@
 )]
 
 #[cfg(target_os = "linux")]
+mod container;
+#[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -328,6 +330,10 @@ fn main() {
     let name = arguments.next().unwrap_or_default();
     if name == programs::END {
         std::process::exit(programs::EXECUTED);
+    }
+    if name == container::CONTAINER {
+        eprintln!("{}", container::execute(arguments));
+        std::process::exit(2);
     }
     if name == "list" {
         for attack in ATTACKS {
