@@ -27,8 +27,9 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Compiles the filter for an architecture.
-    pub(crate) fn new(architecture: Architecture) -> Self {
+    /// Compiles the filter for an architecture. `supervises_signals` is required if Landlock does not
+    /// restrict signals to other processes.
+    pub(crate) fn new(architecture: Architecture, supervises_signals: bool) -> Self {
         let mut filter = Self { instructions: Vec::new() };
         filter.load(ARCHITECTURE);
         filter.unless_equal(architecture.audit_number(), SECCOMP_RET_KILL_PROCESS);
@@ -40,7 +41,8 @@ impl Filter {
         filter.push(BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN, 0, 1);
         filter.answer(fails(libc::ENOSYS));
         for call in SYSTEM_CALLS {
-            if let Some(number) = architecture.number(call) {
+            let is_free = call.treatment == Treatment::Signal && !supervises_signals;
+            if let Some(number) = architecture.number(call).filter(|_| !is_free) {
                 filter.add(number, call.treatment);
             }
         }
@@ -56,7 +58,9 @@ impl Filter {
     fn add(&mut self, number: u32, treatment: Treatment) {
         let mut block = Self { instructions: Vec::new() };
         match treatment {
-            Treatment::Supervised | Treatment::Refused => block.answer(SECCOMP_RET_USER_NOTIF),
+            Treatment::Supervised | Treatment::Refused | Treatment::Signal => {
+                block.answer(SECCOMP_RET_USER_NOTIF);
+            }
             Treatment::Fails(error) => block.answer(fails(error)),
             Treatment::Checked(rules) => {
                 for rule in rules {
@@ -148,7 +152,7 @@ mod tests {
         for (index, argument) in arguments.iter().enumerate() {
             data[16 + 8 * index..24 + 8 * index].copy_from_slice(&argument.to_le_bytes());
         }
-        let filter = Filter::new(architecture);
+        let filter = Filter::new(architecture, true);
         let (mut accumulator, mut next) = (0, 0);
         loop {
             let sock_filter { code, jt, jf, k } = filter.instructions()[next];
@@ -184,7 +188,7 @@ mod tests {
             for call in SYSTEM_CALLS {
                 let Some(number) = architecture.number(call) else { continue };
                 let expected = match call.treatment {
-                    Treatment::Supervised | Treatment::Refused => SECCOMP_RET_USER_NOTIF,
+                    Treatment::Supervised | Treatment::Refused | Treatment::Signal => SECCOMP_RET_USER_NOTIF,
                     Treatment::Fails(error) => fails(error),
                     Treatment::Checked(_) => continue,
                 };
@@ -209,6 +213,14 @@ mod tests {
         }
         let audit = Architecture::X86_64.audit_number();
         assert_eq!(answer(Architecture::X86_64, (X32_BIT | 0x2a, audit), &[]), fails(libc::ENOSYS));
+    }
+
+    #[test]
+    fn signals_are_supervised_only_if_required() {
+        let length =
+            |supervises_signals| Filter::new(Architecture::X86_64, supervises_signals).instructions().len();
+        // Two instructions for each of six calls.
+        assert_eq!(length(true), length(false) + 12);
     }
 
     #[test]

@@ -31,6 +31,11 @@ impl Notification {
         lower_half(self.arguments[index])
     }
 
+    /// Returns the number of the thread in the form of other calls.
+    pub(crate) fn thread_number(&self) -> i32 {
+        self.thread.cast_signed()
+    }
+
     /// Returns an argument of the C type `int`, such as a descriptor.
     pub(crate) fn signed(&self, index: usize) -> i32 {
         self.unsigned(index).cast_signed()
@@ -351,6 +356,14 @@ pub(crate) fn wait_for(child: libc::pid_t) -> Option<i32> {
             return None;
         }
     }
+}
+
+/// Returns the process group of a process or thread; `None` if there is none, or if it is outside of
+/// the host's namespace.
+pub(crate) fn process_group(number: i32) -> Option<i32> {
+    // SAFETY: the call has only integer arguments.
+    let group = unsafe { libc::getpgid(number) };
+    (number > 0 && group > 0).then_some(group)
 }
 
 /// Creates an internet socket, which the process loses only by ending. Async-signal-safe.

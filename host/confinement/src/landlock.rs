@@ -156,6 +156,13 @@ impl LandlockRules {
     }
 }
 
+/// Whether the rules restrict signals to processes outside of the confinement. Linux does since 6.12.
+#[cfg(target_os = "linux")]
+pub(crate) fn restricts_signals() -> bool {
+    use landlock::{CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, Scope};
+    Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal).is_ok()
+}
+
 impl PreparedRules {
     #[cfg(target_os = "linux")]
     pub(crate) fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {

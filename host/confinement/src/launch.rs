@@ -19,7 +19,7 @@ use wardian_process::{BeforeExecution, Guarded, Spawner};
 use crate::ConfinementError;
 use crate::filter::Filter;
 use crate::kernel::{self, ResourceLimit};
-use crate::landlock::{LandlockRules, PreparedRules};
+use crate::landlock::{self, LandlockRules, PreparedRules};
 use crate::level::ConfinementLevel;
 use crate::programs::ProgramDirectory;
 use crate::supervisor::{ProcessEnvironment, Supervision, Supervisor};
@@ -120,8 +120,10 @@ impl PreparedConfinement {
             Some(supervised) => {
                 let (receiver, sender) = UnixStream::pair()?;
                 let architecture = supervised.architecture;
+                let supervises_signals = !landlock::restricts_signals();
                 let handle = start_supervisor(receiver, supervised, &mut command)?;
-                (Some((sender, Filter::new(architecture))), Some(handle))
+                let filter = Filter::new(architecture, supervises_signals);
+                (Some((sender, filter)), Some(handle))
             }
         };
         let apply = move || {

@@ -54,6 +54,8 @@ mod relay;
 #[cfg(target_os = "linux")]
 mod shim;
 #[cfg(target_os = "linux")]
+mod signals;
+#[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(target_os = "linux")]
 mod system_calls;

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::connect::ConnectCall;
 use crate::filter::Filter;
 use crate::kernel::{self, Answer, NewDescriptor};
-use crate::landlock::{LandlockRules, PreparedRules, TcpPorts};
+use crate::landlock::{self, LandlockRules, PreparedRules, TcpPorts};
 use crate::level::{ConfinementLevel, SupportedLevel};
 use crate::system_calls::Architecture;
 
@@ -79,7 +79,7 @@ fn probe() -> SupportedLevel {
 
 fn try_supervision(rules: &PreparedRules, architecture: Architecture) -> Result<(), String> {
     let (receiver, sender) = UnixStream::pair().map_err(|error| error.to_string())?;
-    let filter = Filter::new(architecture);
+    let filter = Filter::new(architecture, !landlock::restricts_signals());
     let child = kernel::fork_and_run(|| run_child(rules, &filter, &sender).code())
         .map_err(|error| format!("no process can be started for the check: {error}"))?;
     drop(sender);

@@ -11,7 +11,8 @@ const MAX_ARGUMENTS: u64 = 64;
 pub(crate) fn effect(name: &str) -> &'static str {
     match name {
         "ptrace" | "process_vm_readv" | "process_vm_writev" | "pidfd_getfd" | "kcmp" | "process_madvise"
-        | "process_mrelease" | "migrate_pages" | "prlimit64" => "it affects other processes",
+        | "process_mrelease" | "migrate_pages" | "prlimit64" | "kill" | "tkill" | "tgkill"
+        | "rt_sigqueueinfo" | "rt_tgsigqueueinfo" | "pidfd_send_signal" => "it affects other processes",
         "shmget" | "shmat" | "shmctl" | "semget" | "semop" | "semtimedop" | "semctl" | "msgget"
         | "msgsnd" | "msgrcv" | "msgctl" | "mq_open" | "mq_unlink" => {
             "it exchanges data with other processes"

@@ -31,6 +31,7 @@ use crate::names::{MAX_QUERY_BYTES, Names};
 use crate::program_memory::Thread;
 use crate::programs::{ProgramAccess, ProgramServer};
 use crate::refusals;
+use crate::signals;
 use crate::system_calls::Architecture;
 
 /// Maximum number of connections of a program, if policy sets none. Each occupies four descriptors
@@ -216,6 +217,11 @@ impl Supervisor {
             "execve" | "execveat" => self.execute(name, call),
             "chmod" | "fchmod" | "fchmodat" | "fchmodat2" | "utime" | "utimes" | "futimesat"
             | "utimensat" => attributes::change(self, name, call),
+            "kill" | "tkill" | "tgkill" | "rt_sigqueueinfo" | "rt_tgsigqueueinfo"
+                if signals::is_within_group(call) =>
+            {
+                Answer::Continue
+            }
             refused => {
                 self.refuse(refused, refusals::effect(refused));
                 Answer::Error(libc::EPERM)

@@ -65,6 +65,8 @@ pub(crate) enum Treatment {
     Refused,
     /// It fails with this error number, since programs make it and continue after an error.
     Fails(i32),
+    /// It sends a signal. The supervisor decides on it if Landlock cannot restrict signals.
+    Signal,
     /// Some combinations of its arguments are supervised, refused or fail.
     Checked(&'static [ArgumentRule]),
 }
@@ -197,7 +199,7 @@ const fn x86_64(name: &'static str, number: u32, treatment: Treatment) -> System
     SystemCall { name, x86_64: Some(number), aarch64: None, treatment }
 }
 
-use Treatment::{Checked, Fails, Refused, Supervised};
+use Treatment::{Checked, Fails, Refused, Signal, Supervised};
 
 #[rustfmt::skip]
 pub(crate) const SYSTEM_CALLS: &[SystemCall] = &[
@@ -219,6 +221,13 @@ pub(crate) const SYSTEM_CALLS: &[SystemCall] = &[
     each("prctl", 157, 167, Checked(PRCTL)),
     each("seccomp", 317, 277, Refused),
     each("personality", 135, 92, Checked(PERSONALITY)),
+    // Signals to other processes. Their arguments are numbers, not pointers.
+    each("kill", 62, 129, Signal),
+    each("tkill", 200, 130, Signal),
+    each("tgkill", 234, 131, Signal),
+    each("rt_sigqueueinfo", 129, 138, Signal),
+    each("rt_tgsigqueueinfo", 297, 240, Signal),
+    both("pidfd_send_signal", 424, Signal),
     // Namespaces and mounts.
     each("unshare", 272, 97, Refused),
     each("setns", 308, 268, Refused),

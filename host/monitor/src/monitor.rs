@@ -7,13 +7,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use wardian_access::{AccessRequest, Denied, EnvironmentName, ProtectedClasses};
+use wardian_access::{
+    AccessRequest, Denied, EnvironmentName, Host, NetworkRequest, ProtectedClasses, Scheme,
+};
 use wardian_address::ProviderAddress;
 use wardian_plugin::PluginCall;
 use wardian_policy::{Decision, Denial, PluginPolicy, Policy};
 
 use crate::audit_log::AuditLog;
 use crate::record::{Capability, Outcome, Record, RecordedTarget, class_names};
+
+/// The port in suggested rules for a name that a native plugin looked up.
+const HTTPS_PORT: u16 = 443;
 
 /// The identity of a plugin in audit records.
 #[derive(Clone, Debug)]
@@ -185,12 +190,36 @@ impl Monitor {
         })
     }
 
+    /// Checks the lookup of a name that no rule for connections grants. The rule to add allows
+    /// connections to the name, since a native plugin looks it up before it connects.
+    ///
+    /// # Errors
+    /// Returns an error if policy does not grant the lookup.
+    pub(crate) fn check_look_up(&self, calls: &[PluginCall], name: &Host) -> Result<(), Denied> {
+        let request = AccessRequest::LookUp(name.clone());
+        let Decision::Denied(denial) = self.inner.policy.decide(&request) else { return Ok(()) };
+        let connection = NetworkRequest::connection(Scheme::Https, &name.to_string(), HTTPS_PORT);
+        let connection = connection.map_or_else(|_| request.clone(), AccessRequest::Network);
+        Err(self.record_denial_with_remedy(calls, (&request, None), &denial, &connection))
+    }
+
     fn record_denial(
         &self,
         calls: &[PluginCall],
         request: &AccessRequest,
         address: Option<IpAddr>,
         denial: &Denial,
+    ) -> Denied {
+        self.record_denial_with_remedy(calls, (request, address), denial, request)
+    }
+
+    /// Records a denial. The rule to add is the one that allows `granted`.
+    fn record_denial_with_remedy(
+        &self,
+        calls: &[PluginCall],
+        (request, address): (&AccessRequest, Option<IpAddr>),
+        denial: &Denial,
+        granted: &AccessRequest,
     ) -> Denied {
         let reason = denial.to_string();
         let mut record = self.record(
@@ -204,7 +233,7 @@ impl Monitor {
         record.rule = denial.rule().map(ToString::to_string);
         record.reason = Some(redacted(calls, reason.clone()));
         let lacks_grant = denial.is_missing_grant();
-        let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
+        let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(granted, address)).flatten();
         // A suggested rule in which a value is redacted would not allow the access.
         let can_be_shown = |rule: &String| {
             let is_unchanged = |call: &PluginCall| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);

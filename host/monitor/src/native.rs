@@ -13,6 +13,7 @@ use wardian_access::{
     NativeAuthority, NetworkRequest, ProcessAuthority, ProcessStart, Scheme,
 };
 use wardian_plugin::{CallsInFlight, PluginCall};
+use wardian_policy::Decision;
 
 use crate::monitor::{Monitor, Use};
 use crate::program::ProgramMonitor;
@@ -51,6 +52,11 @@ impl NativeMonitor {
     }
 }
 
+/// The ports of well-known protocols that begin with neither TLS nor HTTP: SSH, mail, DNS, directories,
+/// message brokers and databases.
+const OTHER_PROTOCOLS: [u16; 18] =
+    [22, 25, 53, 110, 143, 389, 587, 1433, 1521, 1883, 3306, 4222, 5432, 5672, 6379, 9042, 9092, 27017];
+
 /// Describes a connection, whose HTTP method is not visible.
 fn request(scheme: Scheme, host: &Host, port: u16) -> Option<AccessRequest> {
     NetworkRequest::connection(scheme, &host.to_string(), port).ok().map(AccessRequest::Network)
@@ -61,10 +67,26 @@ fn granted_schemes(monitor: &Monitor, host: &Host, address: SocketAddr) -> Vec<S
     let is_granted = |scheme: &Scheme| {
         request(*scheme, host, address.port()).is_some_and(|request| {
             let policy = monitor.policy();
-            policy.decide(&request).is_allowed() && policy.decide_at(&request, address.ip()).is_allowed()
+            match policy.decide_at(&request, address.ip()) {
+                Decision::Allowed(grant) if grant.rules.is_empty() => {
+                    learnt_schemes(address.port()).contains(scheme)
+                }
+                decision => decision.is_allowed() && policy.decide(&request).is_allowed(),
+            }
         })
     };
     SCHEMES.into_iter().filter(is_granted).collect()
+}
+
+/// Returns the protocols that are learnt for a port. A connection that is learnt as `tcp` is not
+/// inspected, so only ports of well-known other protocols are learnt in this way.
+fn learnt_schemes(port: u16) -> &'static [Scheme] {
+    match port {
+        443 => &[Scheme::Https],
+        80 => &[Scheme::Http],
+        _ if OTHER_PROTOCOLS.contains(&port) => &[Scheme::Tcp],
+        _ => &[Scheme::Https, Scheme::Http],
+    }
 }
 
 /// Returns the protocol that a connection to a port probably uses.
@@ -78,7 +100,7 @@ impl NativeAuthority for NativeMonitor {
         if policy.grants_name_to_native_code(name) {
             return Ok(());
         }
-        self.monitor.begin_among(&self.calls(), AccessRequest::LookUp(name.clone()), None).map(Use::discard)
+        self.monitor.check_look_up(&self.calls(), name)
     }
 
     fn refuse_look_up(&self, text: &str) {
@@ -158,8 +180,7 @@ impl NativeAuthority for NativeMonitor {
         target.arguments = Some(arguments.clone());
         // A policy that denies the program is the better reason.
         if let Ok(start) = ProcessStart::new(&name, arguments)
-            && let wardian_policy::Decision::Denied(_) =
-                self.monitor.policy().decide(&AccessRequest::Process(start.clone()))
+            && let Decision::Denied(_) = self.monitor.policy().decide(&AccessRequest::Process(start.clone()))
         {
             let denied = self.monitor.begin_among(&self.calls(), AccessRequest::Process(start), None);
             debug_assert!(denied.is_err(), "the policy does not change");

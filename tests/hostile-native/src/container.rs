@@ -1,7 +1,7 @@
 //! Executes a program under a filter that refuses what the default profile of Docker refuses.
 //!
 //! Source: `profiles/seccomp/default.json` of the project Moby, without capabilities: namespaces and
-//! mounts are refused, `clone3` does not exist, and so on. The filter stands in for a container on
+//! mounts are refused, `clone3` does not exist, and so on. It replaces a container on
 //! machines without one.
 
 use std::os::unix::process::CommandExt as _;

@@ -215,7 +215,7 @@ pub(crate) fn double_fork(arguments: &Arguments) -> Outcome {
     // SAFETY: this program has no other thread.
     let child = check("fork", unsafe { libc::fork() })?;
     if child == 0 {
-        // SAFETY: as above; the standard streams belong to whoever reads the report.
+        // SAFETY: as above; the standard streams belong to the reader of the report.
         unsafe {
             libc::setsid();
             if libc::fork() != 0 {
