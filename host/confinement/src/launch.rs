@@ -12,37 +12,21 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::runtime::Handle;
-use wardian_process::{BeforeExecution, Guarded, Spawner};
+use wardian_process::{BeforeExecution, Spawner};
 
 use crate::ConfinementError;
+use crate::confinement::{ConfinedChild, Confinement};
 use crate::filter::Filter;
 use crate::kernel::{self, ResourceLimit};
-use crate::landlock::{self, LandlockRules, PreparedRules};
-use crate::level::ConfinementLevel;
+use crate::landlock::{self, PreparedRules};
 use crate::programs::ProgramDirectory;
-use crate::supervisor::{ProcessEnvironment, Supervision, Supervisor};
+use crate::supervision::Supervision;
+use crate::supervisor::{ProcessEnvironment, Supervisor};
 use crate::system_calls::Architecture;
 
-/// The confinement of a program.
-#[derive(Clone)]
-pub struct Confinement {
-    pub rules: LandlockRules,
-    /// The supervision of sockets, programs and other system calls; `None` if only the rules apply.
-    pub supervision: Option<Supervision>,
-    /// Maximum number of bytes of private writable memory of each process.
-    pub max_memory: Option<u64>,
-    /// Maximum number of bytes of each file that the program writes.
-    pub max_file_size: Option<u64>,
-}
-
 impl Confinement {
-    /// Returns the level of the confinement.
-    pub fn level(&self) -> ConfinementLevel {
-        if self.supervision.is_some() { ConfinementLevel::Filtered } else { ConfinementLevel::FilesAndPorts }
-    }
-
     /// Prepares the confinement of one process.
     ///
     /// # Errors
@@ -89,15 +73,6 @@ pub struct PreparedConfinement {
     supervised: Option<Supervised>,
     max_memory: Option<u64>,
     max_file_size: Option<u64>,
-}
-
-/// A confined process and its supervision.
-pub struct ConfinedChild {
-    pub child: Child,
-    /// The process and its descendants, which are killed when the host ends.
-    pub guarded: Guarded,
-    /// The supervision ends when this value is dropped, or when the last process has ended.
-    pub supervision: Option<SupervisionHandle>,
 }
 
 /// Ends the supervision of a program when it is dropped. System calls that would need an answer then

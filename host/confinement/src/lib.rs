@@ -22,8 +22,10 @@
 //! This crate does not depend on plugins or policy: a [`NativeAuthority`](wardian_access::NativeAuthority)
 //! decides and records. It reads no environment variables.
 
+mod confinement;
 mod landlock;
 mod level;
+mod supervision;
 
 #[cfg(target_os = "linux")]
 mod attributes;
@@ -59,11 +61,18 @@ mod signals;
 mod supervisor;
 #[cfg(target_os = "linux")]
 mod system_calls;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
 
+pub use confinement::{ConfinedChild, Confinement};
 pub use landlock::{ConfinementError, LandlockRules, TcpPorts};
-pub use launch::{ConfinedChild, Confinement, PreparedConfinement, SupervisionHandle};
+#[cfg(target_os = "linux")]
+pub use launch::{PreparedConfinement, SupervisionHandle};
 pub use level::{ConfinementLevel, SupportedLevel};
+#[cfg(target_os = "linux")]
 pub use probe::supported_level;
-pub use programs::{ProgramAccess, ProgramDirectory};
+#[cfg(target_os = "linux")]
 pub use shim::{SHIM_ARGUMENT, run_shim};
-pub use supervisor::Supervision;
+pub use supervision::{ProgramAccess, Supervision};
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::{PreparedConfinement, SHIM_ARGUMENT, SupervisionHandle, run_shim, supported_level};

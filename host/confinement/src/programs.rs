@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tempfile::TempDir;
@@ -18,29 +18,16 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use wardian_access::ExitStatus;
-use wardian_process::{ChildProcess, Command, CommandEvent, DescendantPolicy, Launcher, Streams};
+use wardian_process::{ChildProcess, Command, CommandEvent, DescendantPolicy, Streams};
 
 use crate::shim::{FrameKind, MAX_REQUEST_BYTES, ProgramRequest, SHIM_ARGUMENT, SOCKET_NAME};
+use crate::supervision::ProgramAccess;
 use crate::supervisor::Supervisor;
 
 /// Maximum number of programs that run at the same time. Additional starts wait.
 const MAX_CONCURRENT_PROGRAMS: usize = 16;
 /// Exit code if the program could not be started; shells use it as well.
 const NOT_STARTED: i32 = 126;
-
-/// The programs that a confined program may start, and the settings for running them.
-#[derive(Clone)]
-pub struct ProgramAccess {
-    /// Bare names or absolute paths.
-    pub programs: Vec<String>,
-    /// The host's program, which implements the mode [`crate::shim`].
-    pub host_program: PathBuf,
-    pub launcher: Arc<Launcher>,
-    /// The working directory of programs.
-    pub directory: PathBuf,
-    /// The environment of programs, before the variables that the confined program sets.
-    pub environment: Vec<(OsString, OsString)>,
-}
 
 /// A directory with a script for each granted program.
 #[derive(Debug)]

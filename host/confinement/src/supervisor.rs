@@ -21,7 +21,6 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use wardian_access::NativeAuthority;
-use wardian_network::Resolver;
 use wardian_network::proxy::ProxySettings;
 
 use crate::attributes;
@@ -29,9 +28,10 @@ use crate::connect::ConnectCall;
 use crate::kernel::{self, Answer, NewDescriptor, Notification};
 use crate::names::{MAX_QUERY_BYTES, Names};
 use crate::program_memory::Thread;
-use crate::programs::{ProgramAccess, ProgramServer};
+use crate::programs::ProgramServer;
 use crate::refusals;
 use crate::signals;
+use crate::supervision::Supervision;
 use crate::system_calls::Architecture;
 
 /// Maximum number of connections of a program, if policy sets none. Each occupies four descriptors
@@ -42,21 +42,6 @@ const MAX_DATAGRAM_SOCKETS: usize = 1_000;
 /// Maximum number of records of the same kind of refused call, so that a program cannot fill the
 /// disk.
 const MAX_RECORDS_OF_A_CALL: u32 = 100;
-
-/// What a supervisor needs to decide and to act.
-#[derive(Clone)]
-pub struct Supervision {
-    pub authority: Arc<dyn NativeAuthority>,
-    pub resolver: Arc<dyn Resolver>,
-    /// The user's proxies.
-    pub proxies: ProxySettings,
-    /// A directory whose files and sockets belong to the program.
-    pub own_directory: PathBuf,
-    /// Maximum number of concurrent connections, if policy sets one.
-    pub max_connections: Option<usize>,
-    /// The programs that the program may start; `None` if there are none.
-    pub programs: Option<ProgramAccess>,
-}
 
 /// The environment of a program's process, as far as the supervisor needs it.
 #[derive(Default)]

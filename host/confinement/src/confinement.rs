@@ -1,0 +1,37 @@
+//! The confinement of a program, and a program that runs under it.
+
+use tokio::process::Child;
+use wardian_process::Guarded;
+
+use crate::SupervisionHandle;
+use crate::landlock::LandlockRules;
+use crate::level::ConfinementLevel;
+use crate::supervision::Supervision;
+
+/// The confinement of a program.
+#[derive(Clone)]
+pub struct Confinement {
+    pub rules: LandlockRules,
+    /// The supervision of sockets, programs and other system calls; `None` if only the rules apply.
+    pub supervision: Option<Supervision>,
+    /// Maximum number of bytes of private writable memory of each process.
+    pub max_memory: Option<u64>,
+    /// Maximum number of bytes of each file that the program writes.
+    pub max_file_size: Option<u64>,
+}
+
+impl Confinement {
+    /// Returns the level of the confinement.
+    pub fn level(&self) -> ConfinementLevel {
+        if self.supervision.is_some() { ConfinementLevel::Filtered } else { ConfinementLevel::FilesAndPorts }
+    }
+}
+
+/// A confined process and its supervision.
+pub struct ConfinedChild {
+    pub child: Child,
+    /// The process and its descendants, which are killed when the host ends.
+    pub guarded: Guarded,
+    /// The supervision ends when this value is dropped, or when the last process has ended.
+    pub supervision: Option<SupervisionHandle>,
+}

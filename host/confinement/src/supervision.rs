@@ -1,0 +1,39 @@
+//! What the supervisor of a program needs from its caller.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wardian_access::NativeAuthority;
+use wardian_network::Resolver;
+use wardian_network::proxy::ProxySettings;
+use wardian_process::Launcher;
+
+/// What a supervisor needs to decide and to act.
+#[derive(Clone)]
+pub struct Supervision {
+    pub authority: Arc<dyn NativeAuthority>,
+    pub resolver: Arc<dyn Resolver>,
+    /// The user's proxies.
+    pub proxies: ProxySettings,
+    /// A directory whose files and sockets belong to the program.
+    pub own_directory: PathBuf,
+    /// Maximum number of concurrent connections, if policy sets one.
+    pub max_connections: Option<usize>,
+    /// The programs that the program may start; `None` if there are none.
+    pub programs: Option<ProgramAccess>,
+}
+
+/// The programs that a confined program may start, and the settings for running them.
+#[derive(Clone)]
+pub struct ProgramAccess {
+    /// Bare names or absolute paths.
+    pub programs: Vec<String>,
+    /// The host's program, which implements the mode [`crate::shim`].
+    pub host_program: PathBuf,
+    pub launcher: Arc<Launcher>,
+    /// The working directory of programs.
+    pub directory: PathBuf,
+    /// The environment of programs, before the variables that the confined program sets.
+    pub environment: Vec<(OsString, OsString)>,
+}
