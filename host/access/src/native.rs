@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Denied, Host, ProcessAuthority, Scheme};
+use crate::{Denied, FileOperation, Host, ProcessAuthority, Scheme};
 
 /// Authorizes and records the accesses of a confined native program.
 pub trait NativeAuthority: Send + Sync + 'static {
@@ -39,6 +39,10 @@ pub trait NativeAuthority: Send + Sync + 'static {
     /// # Errors
     /// Returns the denial.
     fn may_change_attributes(&self, path: &Path) -> Result<(), Denied>;
+
+    /// Reports an attempt to open a file, on which the kernel decides. The path is absolute and contains
+    /// no symbolic links. `is_reachable` is whether the kernel's rules allow it.
+    fn opens(&self, path: &Path, operation: FileOperation, is_reachable: bool);
 
     /// Returns the authority over the start of a granted program. `variables` are the names of the
     /// variables that the native program sets for it.

@@ -20,7 +20,7 @@ use crate::ConfinementError;
 use crate::confinement::{ConfinedChild, Confinement};
 use crate::filter::Filter;
 use crate::kernel::{self, ResourceLimit};
-use crate::landlock::{self, PreparedRules};
+use crate::landlock::{self, LandlockRules, PreparedRules};
 use crate::programs::ProgramDirectory;
 use crate::supervision::Supervision;
 use crate::supervisor::{ProcessEnvironment, Supervisor};
@@ -48,7 +48,12 @@ impl Confinement {
                     let name = std::env::consts::ARCH;
                     ConfinementError::Unsupported(format!("{name} processors are not supported"))
                 })?;
-                Some(Supervised { architecture, supervision: supervision.clone(), programs })
+                Some(Supervised {
+                    architecture,
+                    supervision: supervision.clone(),
+                    programs,
+                    rules: rules.clone(),
+                })
             }
         };
         let rules = rules.prepare()?;
@@ -65,6 +70,7 @@ struct Supervised {
     architecture: Architecture,
     supervision: Supervision,
     programs: Option<ProgramDirectory>,
+    rules: LandlockRules,
 }
 
 /// A confinement that is ready to be applied to one process.
@@ -136,7 +142,7 @@ fn start_supervisor(
     supervised: Supervised,
     command: &mut Command,
 ) -> io::Result<SupervisionHandle> {
-    let Supervised { architecture, supervision, programs } = supervised;
+    let Supervised { architecture, supervision, programs, rules } = supervised;
     let program_directory = programs.as_ref().map(|programs| programs.path().to_owned());
     if let Some(directory) = &program_directory {
         let others = variable(command, "PATH").unwrap_or_default();
@@ -145,7 +151,7 @@ fn start_supervisor(
     }
     let variables = command.as_std().get_envs();
     let variables = variables.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-    let environment = ProcessEnvironment { variables: variables.collect(), program_directory };
+    let environment = ProcessEnvironment { variables: variables.collect(), rules, program_directory };
     let (stop, stopper) = pipe_with(PipeFlags::CLOEXEC)?;
     let runtime = Handle::current();
     thread::Builder::new().name("supervisor".to_owned()).spawn(move || {

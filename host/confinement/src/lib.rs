@@ -14,8 +14,7 @@
 //!
 //! Invariants:
 //! - The supervisor decides on a copy of the arguments, and acts on the objects that it checked. A
-//!   call with a pointer never continues in the kernel, except for `execve` of files that stay within the
-//!   confinement.
+//!   call with a pointer continues in the kernel only if the kernel enforces the rest.
 //! - If the supervisor ends, supervised calls fail.
 //! - All processes of the program stay in one process group, since they cannot leave it.
 //!
@@ -43,6 +42,8 @@ mod kernel;
 mod launch;
 #[cfg(target_os = "linux")]
 mod names;
+#[cfg(target_os = "linux")]
+mod opens;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]

@@ -2,9 +2,10 @@
 //!
 //! One thread per program receives the notifications. Calls that wait for the network run as tasks,
 //! so none of them delays another call. Every decision uses a copy of the arguments that was made
-//! after the call began and before it was answered. No call whose arguments are in memory continues
-//! in the kernel, except for `execve` of the program itself, which the host's own code makes, and of
-//! the scripts of granted programs: whatever is executed remains within the confinement.
+//! after the call began and before it was answered. A call whose arguments are in memory continues in
+//! the kernel only if the kernel enforces the rest: `execve` of the program itself, which the host's own
+//! code makes, `execve` of the scripts of granted programs, since whatever is executed remains within
+//! the confinement, and the opening of files, on which Landlock decides.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -26,7 +27,9 @@ use wardian_network::proxy::ProxySettings;
 use crate::attributes;
 use crate::connect::ConnectCall;
 use crate::kernel::{self, Answer, NewDescriptor, Notification};
+use crate::landlock::LandlockRules;
 use crate::names::{MAX_QUERY_BYTES, Names};
+use crate::opens::OpenReports;
 use crate::program_memory::Thread;
 use crate::programs::ProgramServer;
 use crate::refusals;
@@ -47,6 +50,8 @@ const MAX_RECORDS_OF_A_CALL: u32 = 100;
 #[derive(Default)]
 pub(crate) struct ProcessEnvironment {
     pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The rules that the kernel enforces.
+    pub(crate) rules: LandlockRules,
     /// The directory with the scripts of granted programs.
     pub(crate) program_directory: Option<PathBuf>,
 }
@@ -58,6 +63,7 @@ pub(crate) struct Supervisor {
     supervision: Supervision,
     environment: ProcessEnvironment,
     own_directory: PathBuf,
+    opens: OpenReports,
     names: Names,
     has_started: AtomicBool,
     connections: Arc<Semaphore>,
@@ -87,6 +93,7 @@ impl Supervisor {
         Self {
             listener,
             architecture,
+            opens: OpenReports::new(&environment.rules),
             environment,
             own_directory,
             names,
@@ -200,6 +207,11 @@ impl Supervisor {
                 None => return,
             },
             "execve" | "execveat" => self.execute(name, call),
+            "open" | "creat" | "openat" | "openat2" => {
+                self.opens.report(name, call, self.authority());
+                // The kernel decides by its own rules, whatever the path is by then.
+                Answer::Continue
+            }
             "chmod" | "fchmod" | "fchmodat" | "fchmodat2" | "utime" | "utimes" | "futimesat"
             | "utimensat" => attributes::change(self, name, call),
             "kill" | "tkill" | "tgkill" | "rt_sigqueueinfo" | "rt_tgsigqueueinfo"

@@ -272,6 +272,11 @@ pub(crate) const SYSTEM_CALLS: &[SystemCall] = &[
     each("msgctl", 71, 187, Refused),
     each("mq_open", 240, 180, Refused),
     each("mq_unlink", 241, 181, Refused),
+    // Files, on which Landlock decides. The supervisor reports them.
+    x86_64("open", 2, Supervised),
+    x86_64("creat", 85, Supervised),
+    each("openat", 257, 56, Supervised),
+    both("openat2", 437, Supervised),
     // Attributes of files, which Landlock does not restrict.
     x86_64("chmod", 90, Supervised),
     each("fchmod", 91, 52, Supervised),

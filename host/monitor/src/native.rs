@@ -168,6 +168,16 @@ impl NativeAuthority for NativeMonitor {
         self.check_file(path, FileOperation::Write)
     }
 
+    fn opens(&self, path: &Path, operation: FileOperation, is_reachable: bool) {
+        let access = FileAccess::from_normalized(path.to_owned(), operation);
+        let request = AccessRequest::File(access);
+        // Files that every program needs are granted by no policy, and are not recorded.
+        if !is_reachable || self.monitor.policy().decide(&request).is_allowed() {
+            // A denial has been recorded; the kernel enforces it.
+            let _ = self.monitor.begin_among(&self.calls(), request, None);
+        }
+    }
+
     fn program_authority(&self, variables: Vec<String>) -> Arc<dyn ProcessAuthority> {
         Arc::new(ProgramMonitor::new(self.monitor.clone(), self.calls(), variables))
     }

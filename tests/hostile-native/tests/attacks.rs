@@ -40,25 +40,15 @@ const ALLOWED: &[(&str, &str)] = &[
     ("many-processes", "the user's limits apply, and they end with it"),
 ];
 
-/// Attacks that leave no record: the kernel blocks accesses to files and signals itself, and some calls
-/// fail silently because ordinary programs also make them.
+/// Attacks whose outcome depends on the memory of the machine.
+const UNDETERMINED: &[&str] = &["many-threads"];
+
+/// Attacks that leave no record: the kernel blocks signals and changes of directories itself, and some
+/// calls fail silently because ordinary programs also make them.
 const NOT_RECORDED: &[&str] = &[
-    "read-file",
-    "read-through-root",
-    "read-through-working-directory",
-    "list-directory",
-    "write-file",
     "truncate-file",
     "remove-file",
     "make-directory",
-    "lock-file",
-    "map-executable",
-    "parent-memory",
-    "parent-maps",
-    "parent-environment",
-    "parent-descriptors",
-    "proc-environment",
-    "symbolic-link",
     "hard-link",
     "rename-out",
     "rename-in",
@@ -188,7 +178,7 @@ fn attack_as_this_user() {
         );
         let is_allowed = ALLOWED.iter().any(|(allowed, _)| *allowed == name);
         let is_blocked = filtered.line.starts_with("blocked") || filtered.line.starts_with("unavailable");
-        if is_allowed == is_blocked {
+        if is_allowed == is_blocked && !UNDETERMINED.contains(&&*name) {
             failures.push(format!("{name}: {}", filtered.line));
         }
         // What the system itself blocks, does not reach the supervisor.

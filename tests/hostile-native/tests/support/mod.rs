@@ -16,7 +16,8 @@ use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use wardian_access::{
-    AllowedConnection, ConnectionRecord, Denied, Host, NativeAuthority, ProcessAuthority, Scheme,
+    AllowedConnection, ConnectionRecord, Denied, FileOperation, Host, NativeAuthority, ProcessAuthority,
+    Scheme,
 };
 use wardian_confinement::{ConfinedChild, Confinement, LandlockRules, Supervision, TcpPorts};
 use wardian_network::Resolver;
@@ -113,6 +114,12 @@ impl NativeAuthority for Allowing {
 
     fn may_change_attributes(&self, path: &Path) -> Result<(), Denied> {
         Err(self.denied(format!("attributes {}", path.display())))
+    }
+
+    fn opens(&self, path: &Path, operation: FileOperation, is_reachable: bool) {
+        if !is_reachable {
+            self.record(format!("denied {} {}", operation.word(), path.display()));
+        }
     }
 
     fn program_authority(&self, _: Vec<String>) -> Arc<dyn ProcessAuthority> {
