@@ -98,6 +98,46 @@ pub(crate) fn install_filter(instructions: &[sock_filter]) -> io::Result<RawFd> 
     RawFd::try_from(listener).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
 }
 
+/// The capabilities that a process of root keeps: to read and write files of other users. Landlock
+/// restricts the files.
+const KEPT_CAPABILITIES: u64 = 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH;
+const CAP_DAC_OVERRIDE: u32 = 1;
+const CAP_DAC_READ_SEARCH: u32 = 2;
+/// `_LINUX_CAPABILITY_VERSION_3` in `linux/capability.h`.
+const CAPABILITY_VERSION: u32 = 0x2008_0522;
+
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    process: c_int,
+}
+
+/// Half of the sets of capabilities.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct CapabilitySets {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// Gives up all capabilities except for [`KEPT_CAPABILITIES`]. Since the process cannot gain
+/// privileges, it does not regain them by executing a program. Async-signal-safe.
+pub(crate) fn drop_capabilities() -> io::Result<()> {
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, process: 0 };
+    let mut sets = [CapabilitySets::default(); 2];
+    // SAFETY: the structures have the layout of version 3, and live until the call returns.
+    checked(unsafe { libc::syscall(libc::SYS_capget, from_mut(&mut header), sets.as_mut_ptr()) })?;
+    let [kept_low, kept_high] = [KEPT_CAPABILITIES, KEPT_CAPABILITIES >> 32].map(lower_half);
+    for (set, kept) in sets.iter_mut().zip([kept_low, kept_high]) {
+        set.effective &= kept;
+        set.permitted &= kept;
+        set.inheritable = 0;
+    }
+    // SAFETY: as above.
+    checked(unsafe { libc::syscall(libc::SYS_capset, from_mut(&mut header), sets.as_ptr()) }).map(drop)
+}
+
 /// Closes a descriptor that no other value owns. Async-signal-safe.
 pub(crate) fn close(descriptor: RawFd) {
     // SAFETY: the caller owns the descriptor.

@@ -104,12 +104,13 @@ impl LandlockRules {
             .and_then(Ruleset::create)
             .map_err(unsupported)?
             .set_compatibility(CompatLevel::HardRequirement);
+        let not_in_writable = AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock;
         let reading = AccessFs::ReadFile | AccessFs::ReadDir;
         let granted = [
             (&self.read, reading),
             (&self.execute, reading | AccessFs::Execute),
-            // Files in writable directories cannot be executed.
-            (&self.write, AccessFs::from_all(ABI::V3) & !AccessFs::Execute),
+            // Files in writable directories cannot be executed, and devices cannot be created in them.
+            (&self.write, AccessFs::from_all(ABI::V3) & !not_in_writable),
         ];
         for (paths, access) in granted {
             for path in paths {

@@ -116,6 +116,7 @@ impl PreparedConfinement {
                 kernel::limit(ResourceLimit::FileSize, most)?;
             }
             kernel::forbid_new_privileges()?;
+            kernel::drop_capabilities()?;
             kernel::restrict_self(rules.as_fd())?;
             kernel::close_others_on_execution()?;
             if let Some((sender, filter)) = &sender {

@@ -98,7 +98,7 @@ fn try_supervision(rules: &PreparedRules, architecture: Architecture) -> Result<
 
 /// Runs in the child: only system calls, without memory allocation.
 fn run_child(rules: &PreparedRules, filter: &Filter, sender: &UnixStream) -> ChildResult {
-    if kernel::forbid_new_privileges().is_err() {
+    if kernel::forbid_new_privileges().and_then(|()| kernel::drop_capabilities()).is_err() {
         return ChildResult::Failed(Step::Privileges);
     }
     if kernel::restrict_self(rules.as_fd()).is_err() {

@@ -34,7 +34,7 @@ async fn python_resolves_connects_and_is_denied_everything_else() {
     let other = server(RESPONSE);
     let script = format!(
         r#"
-import socket, urllib.request, os, subprocess
+import socket, stat, urllib.request, os, subprocess
 print(urllib.request.urlopen("http://api.test:{port}/").read())
 for attempt in (
     lambda: urllib.request.urlopen("http://127.0.0.1:{other}/").read(),
@@ -43,6 +43,10 @@ for attempt in (
     lambda: subprocess.run(["/bin/true"]),
     lambda: open("/etc/shadow"),
     lambda: os.setsid(),
+    # With the privileges of root, a device would be the whole disk.
+    lambda: os.mknod(os.environ["TMPDIR"] + "/disk", 0o600 | stat.S_IFBLK, os.makedev(254, 0)),
+    lambda: os.chroot(os.environ["TMPDIR"]),
+    lambda: os.setuid(12345),
 ):
     try:
         print("succeeded", attempt())
