@@ -186,7 +186,8 @@ impl ConnectCall {
     /// Connects to an internet address, and relays the connection until it ends.
     pub(crate) async fn connect(self, address: SocketAddr, supervisor: Arc<Supervisor>) {
         let id = self.notification.id;
-        match self.open(address, &supervisor).await {
+        // Boxed futures are released when they end, so an open connection occupies less memory.
+        match Box::pin(self.open(address, &supervisor)).await {
             Ok(Opened::Server { program, server, allowed }) => {
                 supervisor.answer(id, Answer::Value(0));
                 let inode = program.inode;
@@ -196,7 +197,7 @@ impl ConnectCall {
             Ok(Opened::NameServer(program)) => {
                 supervisor.answer(id, Answer::Value(0));
                 // An error ends only this stream.
-                let _ = supervisor.names().serve_stream(program.stream).await;
+                let _ = Box::pin(supervisor.names().serve_stream(program.stream)).await;
                 supervisor.forget_connected(program.inode);
             }
             Err(error) => supervisor.answer(id, Answer::Error(error)),

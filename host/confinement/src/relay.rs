@@ -47,7 +47,8 @@ pub(crate) async fn relay(program: TcpStream, server: TcpStream, allowed: Allowe
     if schemes.contains(&Scheme::Tcp) {
         record.set_scheme(Scheme::Tcp);
     } else {
-        let first = match admit(&from_program, &host, &schemes, &mut *record).await {
+        // In a separate allocation, which is released before the connection is copied.
+        let first = match Box::pin(admit(&from_program, &host, &schemes, &mut *record)).await {
             Ok(Some(first)) => first,
             Ok(None) => return,
             Err(reason) => {

@@ -196,7 +196,9 @@ impl Supervisor {
                     Ok(answer) => answer,
                     Err((connect, address)) => {
                         let supervisor = Arc::clone(self);
-                        tasks.spawn_on(connect.connect(address, supervisor), runtime);
+                        let f = connect.connect(address, supervisor);
+                        eprintln!("SIZE {}", std::mem::size_of_val(&f));
+                        tasks.spawn_on(f, runtime);
                         return;
                     }
                 },
