@@ -10,7 +10,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ use crate::{executable, sandbox_exec};
 use wardian_access::NativeAuthority;
 use wardian_confinement::{
     ConfinedChild, Confinement, ConfinementError, LandlockRules, PreparedConfinement, ProgramAccess,
-    Supervision, SupervisionHandle,
+    SupervisionHandle, SupervisorOptions,
 };
 use wardian_network::Resolver;
 use wardian_network::proxy::ProxySettings;
@@ -101,6 +101,12 @@ pub struct NativePackage {
     /// The hash of the package, if the file was verified with it and the schema depends only on the
     /// package. The schema can then be cached between runs.
     pub content: Option<Arc<str>>,
+}
+
+impl NativePackage {
+    fn is_supervised(&self) -> bool {
+        self.confinement.as_ref().is_some_and(|confinement| confinement.supervisor.is_some())
+    }
 }
 
 /// The confinement of a plugin's processes.
@@ -257,7 +263,9 @@ pub(crate) async fn launch(
     offer: Offer,
 ) -> Result<Process, LaunchError> {
     let deadline = Instant::now() + limit;
-    let sockets = tempfile::Builder::new().prefix("wardian-").tempdir_in(&package.socket_directory);
+    // The real path, since a confined process with write access to the parent could later replace it.
+    let parent = package.socket_directory.canonicalize();
+    let sockets = parent.and_then(|parent| tempfile::Builder::new().prefix("wardian-").tempdir_in(parent));
     let sockets = sockets
         .map_err(|source| LaunchError::SocketDirectory { path: package.socket_directory.clone(), source })?;
     let identity = match package.security {
@@ -270,9 +278,10 @@ pub(crate) async fn launch(
     let source =
         StderrSource { plugin: Arc::clone(&package.name), secrets: RecentSensitiveValues::default() };
     let words = CrashOutput::default();
+    let own = sockets.path().to_owned();
     let running = Running::watch(started, stderr, source.clone(), words, Arc::clone(spawner), sockets);
     let mut stdout = stdout.map(BufReader::new);
-    match connect(package, &running, identity.as_ref(), &mut stdout, deadline, limit).await {
+    match connect(package, &running, &own, identity.as_ref(), &mut stdout, deadline, limit).await {
         Ok((handshake, transport)) => {
             if let Some(stdout) = stdout {
                 tokio::spawn(drain(stdout));
@@ -394,7 +403,7 @@ fn confinement(
     let is_supervised = granted.supervisor.is_some();
     let executable = &package.executable;
     let rules = sandbox_exec::with_necessities(&granted.rules, is_supervised, executable, sockets.path());
-    let supervision = granted.supervisor.as_ref().map(|supervisor| Supervision {
+    let supervision = granted.supervisor.as_ref().map(|supervisor| SupervisorOptions {
         authority: supervisor.authority(Arc::clone(calls)),
         resolver: supervisor.resolver(),
         proxies: supervisor.proxies(),
@@ -447,6 +456,7 @@ fn command(package: &NativePackage, sockets: &TempDir, identity: Option<&Identit
 async fn connect(
     package: &NativePackage,
     running: &Running,
+    sockets: &Path,
     identity: Option<&Identity>,
     stdout: &mut Option<BufReader<ChildStdout>>,
     deadline: Instant,
@@ -464,7 +474,12 @@ async fn connect(
     let handshake = Handshake::parse(&line).map_err(Problem::Handshake)?;
     let unreachable = |reason: String| Problem::Connect { address: handshake.address.to_string(), reason };
     let connecting = async {
-        let stream = reach(&handshake.address).await.map_err(|error| unreachable(error.to_string()))?;
+        let stream = if package.is_supervised() {
+            reach_supervised(&handshake.address, sockets).await
+        } else {
+            reach(&handshake.address).await
+        };
+        let stream = stream.map_err(|error| unreachable(error.to_string()))?;
         let stream: Box<dyn Bidirectional> = match (identity, &handshake.certificate) {
             (None, _) => stream,
             (Some(_), None) => return Err(Problem::NoCertificate),
@@ -498,6 +513,22 @@ async fn reach(address: &PluginAddress) -> io::Result<Box<dyn Bidirectional>> {
             Box::new(stream)
         }
     })
+}
+
+/// Connects to a supervised process, whose own connections are checked: it must not make the host connect
+/// to another program. The socket that was checked is the one that is connected.
+async fn reach_supervised(address: &PluginAddress, own: &Path) -> io::Result<Box<dyn Bidirectional>> {
+    use rustix::fs::{Mode, OFlags, open};
+    use std::os::fd::AsRawFd as _;
+    let other =
+        || io::Error::new(io::ErrorKind::PermissionDenied, "it is not a socket in the plugin's directory");
+    let PluginAddress::Unix(path) = address else { return Err(other()) };
+    let socket = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())?;
+    let opened = PathBuf::from(format!("/proc/self/fd/{}", socket.as_raw_fd()));
+    if !std::fs::read_link(&opened)?.starts_with(own) {
+        return Err(other());
+    }
+    Ok(Box::new(UnixStream::connect(&opened).await?))
 }
 
 /// Reads the first line, up to the maximum length of a handshake; `None` if there is no line.

@@ -71,6 +71,6 @@ pub(crate) fn with_necessities(
     rules.execute.extend(paths(EXECUTE));
     rules.execute.push(executable.to_owned());
     rules.write.extend(paths(WRITE));
-    rules.write.push(sockets.to_owned());
+    rules.real_write.push(sockets.to_owned());
     rules
 }

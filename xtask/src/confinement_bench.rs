@@ -16,7 +16,7 @@ use crate::progress::{Step, note};
 use crate::workspace::Workspace;
 
 /// Number of runs of each kind, which alternate.
-const RUNS: usize = 5;
+const RUNS: usize = 9;
 /// The example that prints `name<TAB>value<TAB>unit`.
 const CONNECTIONS: &str = "examples/connections";
 const CONNECTION_TARGETS: &[(&str, f64, &str)] = &[

@@ -54,6 +54,9 @@ pub fn for_program(
 ) -> Result<Option<ProcessConfinement>, AppError> {
     let NativeProgram { address, policy, .. } = program;
     let native = policy.native();
+    if policy.is_learning() {
+        check_learning(address)?;
+    }
     let Some(level) = level_for(address, native, frontend)? else { return Ok(None) };
     let granted = policy.native_confinement().map_err(|denial| {
         refused(
@@ -71,7 +74,23 @@ pub fn for_program(
         Some(ports) => TcpPorts::Only(ports),
         None => TcpPorts::Any,
     };
-    let rules = LandlockRules { read: granted.read, execute: Vec::new(), write: granted.write, tcp };
+    // Another plugin could later replace a directory with a link, so links are resolved only here: to the
+    // recorded target, if there is one.
+    let real = |paths: Vec<PathBuf>| {
+        paths
+            .into_iter()
+            .map(|path| match policy.target(&path) {
+                Some(target) => target.to_owned(),
+                None => path.canonicalize().unwrap_or(path),
+            })
+            .collect()
+    };
+    let rules = LandlockRules {
+        real_read: real(granted.read),
+        real_write: real(granted.write),
+        tcp,
+        ..LandlockRules::default()
+    };
     rules.check().map_err(|problem| refused(address, &problem.to_string()))?;
     let limits = &policy.settings().limits;
     let max_memory = limits.memory.as_ref().map(|set| set.value);
@@ -275,6 +294,23 @@ fn refused(address: &ProviderAddress, problem: &str) -> AppError {
         address.for_display()
     );
     AppError::new("Native plugin cannot be confined", detail)
+}
+
+/// Checks that the access of a native plugin can be learnt.
+fn check_learning(address: &ProviderAddress) -> Result<(), AppError> {
+    let supported = supported_level();
+    if supported.level >= ConfinementLevel::Filtered {
+        return Ok(());
+    }
+    let detail = format!(
+        "{} is a native plugin. Its accesses can be observed only at the level \"{}\", but this machine supports \
+         the level \"{}\" only: {}.",
+        address.for_display(),
+        ConfinementLevel::Filtered,
+        supported.level,
+        supported.missing.as_deref().unwrap_or("this machine does not support it")
+    );
+    Err(AppError::new("Policy cannot be learnt", detail))
 }
 
 fn warn(address: &ProviderAddress, problem: &str, frontend: &dyn Frontend) {

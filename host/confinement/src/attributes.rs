@@ -9,16 +9,16 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, chmodat, open, openat, utimensat,
-};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, chmodat, open, utimensat};
 
-use crate::connect::path_of;
+use crate::connect::{open_as, path_of};
 use crate::kernel::{self, Answer, Notification};
 use crate::program_memory::Thread;
 use crate::supervisor::Supervisor;
 
 const MODE_BITS: u32 = 0o7777;
+/// Files that run with the rights of their owner or group.
+const SET_ID_BITS: u32 = 0o6000;
 
 /// The file of a call.
 enum Target {
@@ -60,6 +60,9 @@ fn perform(supervisor: &Supervisor, name: &'static str, call: Notification) -> i
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
     match change {
+        Change::Mode(mode) if mode & SET_ID_BITS != 0 => {
+            return Err(io::Error::from_raw_os_error(libc::EPERM));
+        }
         Change::Mode(mode) => chmodat(CWD, &link, Mode::from_raw_mode(mode), AtFlags::empty())?,
         Change::Times(times) => utimensat(CWD, &link, &times, AtFlags::empty())?,
     }
@@ -129,18 +132,17 @@ fn read_times(thread: Thread, pointer: u64, unit: Unit) -> io::Result<Timestamps
 
 /// Opens the file of a call, as seen by the thread, without access to its content.
 fn open_target(thread: Thread, target: &Target) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
     match *target {
-        Target::Descriptor(number) => Ok(open(thread.descriptor_path(number), flags, Mode::empty())?),
+        Target::Descriptor(number) => {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            Ok(open(thread.descriptor_path(number), flags, Mode::empty())?)
+        }
         Target::Path { directory, path, follow } => {
-            let path = thread.read_string(path)?;
-            let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
             let base = match directory {
                 libc::AT_FDCWD => thread.working_directory(),
                 number => thread.descriptor_path(number),
             };
-            let base = open(base, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-            Ok(openat(&base, Path::new(&path), flags, Mode::empty())?)
+            open_as(thread, &base, Path::new(&thread.read_string(path)?), follow)
         }
     }
 }

@@ -6,14 +6,14 @@ use wardian_process::Guarded;
 use crate::SupervisionHandle;
 use crate::landlock::LandlockRules;
 use crate::level::ConfinementLevel;
-use crate::supervision::Supervision;
+use crate::supervision::SupervisorOptions;
 
 /// The confinement of a program.
 #[derive(Clone)]
 pub struct Confinement {
     pub rules: LandlockRules,
     /// The supervision of sockets, programs and other system calls; `None` if only the rules apply.
-    pub supervision: Option<Supervision>,
+    pub supervision: Option<SupervisorOptions>,
     /// Maximum number of bytes of private writable memory of each process.
     pub max_memory: Option<u64>,
     /// Maximum number of bytes of each file that the program writes.

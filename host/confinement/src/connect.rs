@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, open, openat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use wardian_access::Scheme;
@@ -171,13 +171,14 @@ impl ConnectCall {
     /// Connects to a Unix domain socket whose real path policy grants. The socket that was checked is
     /// the one that is connected.
     fn connect_to_path(&self, path: &Path, supervisor: &Supervisor) -> Result<(), i32> {
-        let file =
-            open_as(self.thread, path).map_err(|error| error.raw_os_error().unwrap_or(libc::EACCES))?;
+        let file = open_as(self.thread, &self.thread.working_directory(), path, true)
+            .map_err(|error| error.raw_os_error().unwrap_or(libc::EACCES))?;
         let real = std::fs::read_link(path_of(&file)).map_err(|_| libc::EACCES)?;
         if !supervisor.is_own_path(&real) && supervisor.authority().may_connect_to_path(&real).is_err() {
             return Err(libc::EACCES);
         }
-        let connected = kernel::unix_socket(false).map_err(|_| libc::EACCES)?;
+        // Without waiting: other calls of the program wait for this thread.
+        let connected = kernel::unix_socket(true).map_err(|_| libc::EACCES)?;
         kernel::connect_to_path(connected.as_fd(), path_of(&file).as_os_str().as_bytes())
             .map_err(|error| error.raw_os_error().unwrap_or(libc::ECONNREFUSED))?;
         self.replace_socket(supervisor.listener(), connected.as_fd())
@@ -190,15 +191,18 @@ impl ConnectCall {
         match Box::pin(self.open(address, &supervisor)).await {
             Ok(Opened::Server { program, server, allowed }) => {
                 supervisor.answer(id, Answer::Value(0));
-                let inode = program.inode;
-                relay::relay(program.stream, server, allowed).await;
+                let ProgramEnd { stream, inode, permit } = program;
+                relay::relay(stream, server, allowed).await;
+                drop(permit);
                 supervisor.forget_connected(inode);
             }
             Ok(Opened::NameServer(program)) => {
                 supervisor.answer(id, Answer::Value(0));
                 // An error ends only this stream.
-                let _ = Box::pin(supervisor.names().serve_stream(program.stream)).await;
-                supervisor.forget_connected(program.inode);
+                let ProgramEnd { stream, inode, permit } = program;
+                let _ = Box::pin(supervisor.names().serve_stream(stream)).await;
+                drop(permit);
+                supervisor.forget_connected(inode);
             }
             Err(error) => supervisor.answer(id, Answer::Error(error)),
         }
@@ -206,7 +210,11 @@ impl ConnectCall {
 
     async fn open(&self, address: SocketAddr, supervisor: &Supervisor) -> Result<Opened, i32> {
         if supervisor.names().is_server(address) {
-            return Ok(Opened::NameServer(self.inject(supervisor)?));
+            let permit = supervisor.connection_permit();
+            let permit = timeout(CONNECT_TIMEOUT, permit).await.map_err(|_| libc::ETIMEDOUT)?;
+            let mut program = self.inject(supervisor)?;
+            program.permit = permit;
+            return Ok(Opened::NameServer(program));
         }
         let names = supervisor.names().of_address(address.ip());
         let Ok(allowed) = supervisor.authority().may_connect(&names, address) else {
@@ -255,11 +263,26 @@ enum Opened {
     NameServer(ProgramEnd),
 }
 
-/// Opens the file at a path, as seen by a thread, without access to its content.
-pub(crate) fn open_as(thread: Thread, path: &Path) -> io::Result<OwnedFd> {
+/// Opens the file at a path, as seen by a thread, without access to its content. `base` is the directory
+/// to which the path is relative.
+///
+/// In this process, links such as `/proc/self/fd/3` denote other files, so they are not followed; the
+/// descriptors of the thread itself are opened instead.
+pub(crate) fn open_as(thread: Thread, base: &Path, path: &Path, follow: bool) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let base = open(thread.working_directory(), flags | OFlags::DIRECTORY, Mode::empty())?;
-    Ok(openat(&base, path, flags, Mode::empty())?)
+    if let Some(number) = own_descriptor(path) {
+        return Ok(open(thread.descriptor_path(number), flags, Mode::empty())?);
+    }
+    let base = open(base, flags, Mode::empty())?;
+    let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
+    Ok(openat2(&base, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?)
+}
+
+/// Returns the number in a path that names a descriptor of the process itself.
+fn own_descriptor(path: &Path) -> Option<i32> {
+    let prefixes = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd"];
+    let number = prefixes.iter().find_map(|prefix| path.strip_prefix(prefix).ok())?;
+    number.to_str()?.parse().ok()
 }
 
 /// Returns the path at which this process can use an open file.

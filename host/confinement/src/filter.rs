@@ -76,7 +76,7 @@ impl Filter {
                 block.answer(SECCOMP_RET_ALLOW);
             }
         }
-        // Blocks are short: the table has at most three rules of two checks.
+        // Blocks are short: the table has at most eight rules of one check, or three rules of two.
         let length = u8::try_from(block.instructions.len()).unwrap_or(u8::MAX);
         self.push(BPF_JMP | BPF_JEQ | BPF_K, number, 0, length);
         self.instructions.append(&mut block.instructions);
@@ -250,7 +250,10 @@ mod tests {
                 assert_eq!(on(architecture, "socket", &[family, kind, 0]), expected, "{family} {kind}");
             }
             assert_eq!(on(architecture, "socketpair", &[1, 1 | cloexec_nonblock]), SECCOMP_RET_ALLOW);
-            assert_eq!(on(architecture, "socketpair", &[1, 2]), SECCOMP_RET_USER_NOTIF);
+            // The kernel treats raw sockets of this family as datagram sockets.
+            for (family, kind) in [(1, 2), (1, 3), (2, 1), (30, 1), (1, 10)] {
+                assert_eq!(on(architecture, "socketpair", &[family, kind]), SECCOMP_RET_USER_NOTIF);
+            }
         }
     }
 
@@ -277,6 +280,15 @@ mod tests {
             }
             assert_eq!(on(architecture, "sched_setaffinity", &[0]), SECCOMP_RET_ALLOW);
             assert_eq!(on(architecture, "sched_setaffinity", &[7]), fails(libc::EPERM));
+            assert_eq!(on(architecture, "setpriority", &[0, 0]), SECCOMP_RET_ALLOW);
+            for others in [[2, 0], [1, 0], [0, 7]] {
+                assert_eq!(on(architecture, "setpriority", &others), fails(libc::EPERM), "{others:?}");
+            }
+            assert_eq!(on(architecture, "fcntl", &[3, 4, 0x800]), SECCOMP_RET_ALLOW);
+            for command in [8, 10, 15, 1024] {
+                assert_eq!(on(architecture, "fcntl", &[3, command]), SECCOMP_RET_USER_NOTIF);
+            }
+            assert_eq!(on(architecture, "ioctl", &[3, 0x4008_6602]), SECCOMP_RET_USER_NOTIF);
             assert_eq!(on(architecture, "personality", &[0xffff_ffff]), SECCOMP_RET_ALLOW);
             assert_eq!(on(architecture, "personality", &[8]), SECCOMP_RET_USER_NOTIF);
         }

@@ -6,7 +6,7 @@
 
 use crate::first_bytes::{ServerName, server_of_request};
 
-/// Maximum number of bytes of a request's header, and of the line before a chunk.
+/// Maximum number of bytes of a request's header, and of a line of a chunked body.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 
@@ -17,8 +17,10 @@ enum Position {
     Body(u64),
     /// Before the length of a chunk.
     ChunkLength,
-    /// Within a chunk, including the line end after it.
+    /// Within a chunk of which this many bytes remain.
     Chunk(u64),
+    /// Before the line end after a chunk.
+    ChunkEnd,
     /// Within the trailers after the last chunk.
     Trailers,
 }
@@ -34,39 +36,65 @@ pub(crate) struct HttpRequests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotFollowed;
 
+/// The result of adding bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    /// The servers of the requests whose headers are now complete.
+    pub(crate) servers: Vec<ServerName>,
+    /// The bytes that may be sent on after the servers were checked. Incomplete headers and lines are
+    /// retained, since a server could treat them as complete.
+    pub(crate) bytes: Vec<u8>,
+}
+
 impl HttpRequests {
     pub(crate) fn new() -> Self {
         Self { position: Position::Header, pending: Vec::new() }
     }
 
-    /// Adds bytes of the stream, and returns the servers of the requests whose headers are now complete.
+    /// Adds bytes of the stream.
     ///
     /// # Errors
     /// Returns an error if the bytes are not a sequence of HTTP requests.
-    pub(crate) fn add(&mut self, mut bytes: &[u8]) -> Result<Vec<ServerName>, NotFollowed> {
-        let mut servers = Vec::new();
+    pub(crate) fn add(&mut self, mut bytes: &[u8]) -> Result<Followed, NotFollowed> {
+        let mut followed = Followed::default();
         while !bytes.is_empty() {
             match self.position {
                 Position::Body(left) => {
-                    let skipped = skip(&mut bytes, left);
-                    self.position =
-                        if skipped == left { Position::Header } else { Position::Body(left - skipped) };
+                    let left = left - pass(&mut bytes, left, &mut followed.bytes);
+                    self.position = if left == 0 { Position::Header } else { Position::Body(left) };
                 }
                 Position::Chunk(left) => {
-                    let skipped = skip(&mut bytes, left);
-                    self.position =
-                        if skipped == left { Position::ChunkLength } else { Position::Chunk(left - skipped) };
+                    let left = left - pass(&mut bytes, left, &mut followed.bytes);
+                    self.position = if left == 0 { Position::ChunkEnd } else { Position::Chunk(left) };
                 }
-                Position::Header => self.header(&mut bytes, &mut servers)?,
-                Position::ChunkLength => self.chunk_length(&mut bytes)?,
-                Position::Trailers => self.trailers(&mut bytes)?,
+                Position::Header => self.header(&mut bytes, &mut followed)?,
+                Position::ChunkLength | Position::ChunkEnd | Position::Trailers => {
+                    if let Some(line) = self.take_line(&mut bytes)? {
+                        self.position = self.after_line(&line)?;
+                        followed.bytes.extend(line);
+                    }
+                }
             }
         }
-        Ok(servers)
+        Ok(followed)
     }
 
-    fn header(&mut self, bytes: &mut &[u8], servers: &mut Vec<ServerName>) -> Result<(), NotFollowed> {
-        let Some(header) = self.take_until_blank_line(bytes)? else { return Ok(()) };
+    fn header(&mut self, bytes: &mut &[u8], followed: &mut Followed) -> Result<(), NotFollowed> {
+        while let Some((byte, rest)) = bytes.split_first() {
+            *bytes = rest;
+            self.pending.push(*byte);
+            // Some servers end a line, or the header, at a line feed without a carriage return.
+            if *byte == b'\n' && !self.pending.ends_with(b"\r\n") || self.pending.len() > MAX_HEADER_BYTES {
+                return Err(NotFollowed);
+            }
+            if self.pending.ends_with(b"\r\n\r\n") {
+                break;
+            }
+        }
+        if !self.pending.ends_with(b"\r\n\r\n") {
+            return Ok(());
+        }
+        let header = std::mem::take(&mut self.pending);
         let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         let parsed = request.parse(&header);
@@ -76,36 +104,20 @@ impl HttpRequests {
         if request.method.is_some_and(|method| method.eq_ignore_ascii_case("connect")) {
             return Err(NotFollowed);
         }
-        servers.push(server_of_request(&request));
+        followed.servers.push(server_of_request(&request));
         self.position = body_of(&request)?;
+        followed.bytes.extend(header);
         Ok(())
     }
 
-    /// Moves bytes to the pending header, and returns it when it is complete.
-    fn take_until_blank_line(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, NotFollowed> {
-        while let Some((byte, rest)) = bytes.split_first() {
-            *bytes = rest;
-            // Servers ignore empty lines before a request.
-            if self.pending.is_empty() && matches!(byte, b'\r' | b'\n') {
-                continue;
-            }
-            self.pending.push(*byte);
-            if self.pending.ends_with(b"\r\n\r\n") || self.pending.ends_with(b"\n\n") {
-                return Ok(Some(std::mem::take(&mut self.pending)));
-            }
-            if self.pending.len() > MAX_HEADER_BYTES {
-                return Err(NotFollowed);
-            }
-        }
-        Ok(None)
-    }
-
+    /// Moves bytes to the pending line, and returns it when it is complete, with its end.
     fn take_line(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, NotFollowed> {
         while let Some((byte, rest)) = bytes.split_first() {
             *bytes = rest;
             self.pending.push(*byte);
             if *byte == b'\n' {
-                return Ok(Some(std::mem::take(&mut self.pending)));
+                let line = std::mem::take(&mut self.pending);
+                return if line.ends_with(b"\r\n") { Ok(Some(line)) } else { Err(NotFollowed) };
             }
             if self.pending.len() > MAX_HEADER_BYTES {
                 return Err(NotFollowed);
@@ -114,32 +126,38 @@ impl HttpRequests {
         Ok(None)
     }
 
-    fn chunk_length(&mut self, bytes: &mut &[u8]) -> Result<(), NotFollowed> {
-        let Some(line) = self.take_line(bytes)? else { return Ok(()) };
-        let Ok(httparse::Status::Complete((_, length))) = httparse::parse_chunk_size(&line) else {
-            return Err(NotFollowed);
-        };
-        self.position = match length {
-            0 => Position::Trailers,
-            // The line end after the chunk is part of it.
-            length => Position::Chunk(length.checked_add(2).ok_or(NotFollowed)?),
-        };
-        Ok(())
-    }
-
-    fn trailers(&mut self, bytes: &mut &[u8]) -> Result<(), NotFollowed> {
-        let Some(line) = self.take_line(bytes)? else { return Ok(()) };
-        if matches!(&*line, b"\r\n" | b"\n") {
-            self.position = Position::Header;
+    /// Returns the position after a line that is part of a chunked body.
+    fn after_line(&self, line: &[u8]) -> Result<Position, NotFollowed> {
+        let content = line.strip_suffix(b"\r\n").ok_or(NotFollowed)?;
+        match self.position {
+            Position::ChunkEnd if content.is_empty() => Ok(Position::ChunkLength),
+            Position::ChunkLength => match chunk_length(content)? {
+                0 => Ok(Position::Trailers),
+                length => Ok(Position::Chunk(length)),
+            },
+            Position::Trailers if content.is_empty() => Ok(Position::Header),
+            Position::Trailers => Ok(Position::Trailers),
+            _ => Err(NotFollowed),
         }
-        Ok(())
     }
 }
 
-fn skip(bytes: &mut &[u8], most: u64) -> u64 {
-    let skipped = bytes.len().min(usize::try_from(most).unwrap_or(usize::MAX));
-    *bytes = &bytes[skipped..];
-    skipped as u64
+/// Parses the length of a chunk. Extensions, which clients do not send, are rejected.
+fn chunk_length(digits: &[u8]) -> Result<u64, NotFollowed> {
+    if digits.is_empty() || digits.len() > 15 || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return Err(NotFollowed);
+    }
+    let text = str::from_utf8(digits).map_err(|_| NotFollowed)?;
+    u64::from_str_radix(text, 16).map_err(|_| NotFollowed)
+}
+
+/// Moves at most this many bytes, and returns their number.
+fn pass(bytes: &mut &[u8], most: u64, passed: &mut Vec<u8>) -> u64 {
+    let length = bytes.len().min(usize::try_from(most).unwrap_or(usize::MAX));
+    let (first, rest) = bytes.split_at(length);
+    passed.extend(first);
+    *bytes = rest;
+    length as u64
 }
 
 /// Returns the position after a request's header. Ambiguous lengths are rejected, since the server could
@@ -156,7 +174,7 @@ fn body_of(request: &httparse::Request<'_, '_>) -> Result<Position, NotFollowed>
     match (encodings.next(), encodings.next(), lengths.next(), lengths.next()) {
         (None, None, None, None) => Ok(Position::Header),
         (Some(encoding), None, None, None)
-            if encoding.value.trim_ascii().eq_ignore_ascii_case(b"chunked") =>
+            if request.version == Some(1) && encoding.value.trim_ascii().eq_ignore_ascii_case(b"chunked") =>
         {
             Ok(Position::ChunkLength)
         }
@@ -181,32 +199,43 @@ mod tests {
 
     use super::*;
 
-    fn servers(text: &str, chunk: usize) -> Result<Vec<String>, NotFollowed> {
+    /// Returns the names of the servers and the bytes that were sent on.
+    fn servers(text: &str, chunk: usize) -> Result<(Vec<String>, String), NotFollowed> {
         let mut requests = HttpRequests::new();
-        let mut all = Vec::new();
+        let (mut all, mut sent) = (Vec::new(), Vec::new());
         for part in text.as_bytes().chunks(chunk) {
-            for server in requests.add(part)? {
+            let followed = requests.add(part)?;
+            sent.extend(followed.bytes);
+            for server in followed.servers {
                 all.push(match server {
                     ServerName::Host(Host::Name(name)) => name.into(),
                     other => format!("{other:?}"),
                 });
             }
         }
-        Ok(all)
+        Ok((all, String::from_utf8(sent).unwrap()))
     }
 
     const REQUESTS: &str = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n\
-        POST /x HTTP/1.1\r\nHost: b.test\r\nContent-Length: 30\r\n\r\nGET / HTTP/1.1\r\nHost: no.test\r\n\
-        \r\nPUT /y HTTP/1.1\r\nHost: c.test\r\nTransfer-Encoding: chunked\r\n\r\n\
-        1f;x=y\r\nGET / HTTP/1.1\r\nHost: no.test\r\n\r\n0\r\nTrailer: 1\r\n\r\n\
+        POST /x HTTP/1.1\r\nHost: b.test\r\nContent-Length: 31\r\n\r\n\
+        GET / HTTP/1.1\r\nHost: no.test\r\nPUT /y HTTP/1.1\r\nHost: c.test\r\nTransfer-Encoding: chunked\r\n\r\n\
+        1F\r\nGET / HTTP/1.1\r\nHost: no.test\r\n\r\n0\r\nTrailer: 1\r\n\r\n\
         GET / HTTP/1.1\r\nHost: d.test\r\n\r\n";
 
     #[test]
     fn hosts_of_all_requests_are_found() {
-        let text = REQUESTS.replace("no.test\r\n\r\nPUT", "no.test\r\nPUT");
         for chunk in [1, 2, 7, 1_000] {
             let expected = ["a.test", "b.test", "c.test", "d.test"].map(str::to_owned).to_vec();
-            assert_eq!(servers(&text, chunk), Ok(expected), "{chunk}");
+            assert_eq!(servers(REQUESTS, chunk), Ok((expected, REQUESTS.to_owned())), "{chunk}");
+        }
+    }
+
+    #[test]
+    fn incomplete_headers_are_not_sent_on() {
+        let first = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+        for rest in ["GET /x\r\n", "GET / HTTP/1.1\r\nHost: no.test\r\n", "\r"] {
+            let (_, sent) = servers(&format!("{first}{rest}"), 1_000).unwrap();
+            assert_eq!(sent, first, "{rest:?}");
         }
     }
 
@@ -220,13 +249,25 @@ mod tests {
             "Content-Length: 99999999999999999999",
             "Content-Length:",
             "Upgrade: websocket",
+            "Bare: 1\nLine: 2",
         ] {
             let text = format!("POST / HTTP/1.1\r\nHost: a.test\r\n{header}\r\n\r\n");
             assert_eq!(servers(&text, 10), Err(NotFollowed), "{header}");
         }
-        for text in
-            ["\x16\x03\x01\0\n\n", "SSH-2.0\r\n\r\n", "CONNECT a.test:80 HTTP/1.1\r\nHost: a.test\r\n\r\n"]
+        let chunked = "POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for body in
+            ["1\r\nA\n100\r\n", "1\r\nABC\r\n", "\r\n", "1;x=y\r\nA\r\n", "1\nA\r\n", "g\r\n", " 1\r\nA\r\n"]
         {
+            assert_eq!(servers(&format!("{chunked}{body}"), 4), Err(NotFollowed), "{body:?}");
+        }
+        for text in [
+            "\x16\x03\x01\0\n\n",
+            "SSH-2.0\r\n\r\n",
+            "CONNECT a.test:80 HTTP/1.1\r\nHost: a.test\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: no.test\n\r\n",
+            "GET / HTTP/1.1\nHost: no.test\n\n",
+            "POST / HTTP/1.0\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ] {
             assert_eq!(servers(text, 3), Err(NotFollowed), "{text:?}");
         }
         let endless = format!("GET /{}", "a".repeat(2 * MAX_HEADER_BYTES));

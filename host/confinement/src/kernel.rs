@@ -153,6 +153,19 @@ pub(crate) fn close_others_on_execution() -> io::Result<()> {
     checked(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) }).map(drop)
 }
 
+/// Raises the number of descriptors that this process may have to its hard limit. Each connection of a
+/// confined program occupies two of them.
+pub(crate) fn raise_descriptor_limit() {
+    // SAFETY: the pointers are to a local value. If a call fails, the limit remains.
+    unsafe {
+        let mut limit: libc::rlimit = zeroed();
+        if libc::getrlimit(libc::RLIMIT_NOFILE, from_mut(&mut limit)) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, from_ref(&limit));
+        }
+    }
+}
+
 /// Sets the soft and hard value of a resource limit. Async-signal-safe.
 pub(crate) fn limit(resource: ResourceLimit, value: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: value, rlim_max: value };

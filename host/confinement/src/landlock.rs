@@ -22,6 +22,11 @@ pub struct LandlockRules {
     pub execute: Vec<PathBuf>,
     /// Files and directories that can be read and written, including everything in the directories.
     pub write: Vec<PathBuf>,
+    /// Like `read`, but a path with a symbolic link is an error: the path is the real one, and other
+    /// processes may be able to replace a directory with a link.
+    pub real_read: Vec<PathBuf>,
+    /// Like `write`, but a path with a symbolic link is an error.
+    pub real_write: Vec<PathBuf>,
     /// TCP ports to which connections can be opened.
     pub tcp: TcpPorts,
 }
@@ -106,15 +111,18 @@ impl LandlockRules {
             .set_compatibility(CompatLevel::HardRequirement);
         let not_in_writable = AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock;
         let reading = AccessFs::ReadFile | AccessFs::ReadDir;
+        let writing = AccessFs::from_all(ABI::V3) & !not_in_writable;
         let granted = [
-            (&self.read, reading),
-            (&self.execute, reading | AccessFs::Execute),
+            (&self.read, reading, Links::Followed),
+            (&self.execute, reading | AccessFs::Execute, Links::Followed),
             // Files in writable directories cannot be executed, and devices cannot be created in them.
-            (&self.write, AccessFs::from_all(ABI::V3) & !not_in_writable),
+            (&self.write, writing, Links::Followed),
+            (&self.real_read, reading, Links::Refused),
+            (&self.real_write, writing, Links::Refused),
         ];
-        for (paths, access) in granted {
+        for (paths, access, links) in granted {
             for path in paths {
-                rules = add_path_rule(rules, path, access)?;
+                rules = add_path_rule(rules, path, access, links)?;
             }
         }
         if let TcpPorts::Only(ranges) = &self.tcp {
@@ -128,21 +136,40 @@ impl LandlockRules {
     }
 }
 
+/// The treatment of symbolic links in a path.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Links {
+    Followed,
+    Refused,
+}
+
 #[cfg(target_os = "linux")]
 fn add_path_rule(
     rules: landlock::RulesetCreated,
     path: &std::path::Path,
     access: landlock::BitFlags<landlock::AccessFs>,
+    links: Links,
 ) -> Result<landlock::RulesetCreated, ConfinementError> {
-    use landlock::{ABI, AccessFs, PathBeneath, PathFd, RulesetCreatedAttr as _};
+    use landlock::{ABI, AccessFs, PathBeneath, RulesetCreatedAttr as _};
+    use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+    use rustix::io::Errno;
     let failed = |reason: String| ConfinementError::Path { path: path.to_owned(), reason };
-    let is_directory = match std::fs::metadata(path) {
-        Ok(metadata) => metadata.is_dir(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(rules),
+    let resolve = match links {
+        Links::Followed => ResolveFlags::empty(),
+        Links::Refused => ResolveFlags::NO_SYMLINKS,
+    };
+    let opened = match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve) {
+        Ok(opened) => opened,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(rules),
+        Err(Errno::LOOP) => {
+            return Err(failed("a directory in it was replaced with a symbolic link".to_owned()));
+        }
         Err(error) => return Err(failed(error.to_string())),
     };
+    let stat = fstat(&opened).map_err(|error| failed(error.to_string()))?;
+    let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     let access = if is_directory { access } else { access & AccessFs::from_file(ABI::V3) };
-    let opened = PathFd::new(path).map_err(|error| failed(error.to_string()))?;
     rules.add_rule(PathBeneath::new(opened, access)).map_err(|error| failed(error.to_string()))
 }
 

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Once;
 use std::thread;
 
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -22,7 +23,7 @@ use crate::filter::Filter;
 use crate::kernel::{self, ResourceLimit};
 use crate::landlock::{self, LandlockRules, PreparedRules};
 use crate::programs::ProgramDirectory;
-use crate::supervision::Supervision;
+use crate::supervision::SupervisorOptions;
 use crate::supervisor::{ProcessEnvironment, Supervisor};
 use crate::system_calls::Architecture;
 
@@ -68,7 +69,7 @@ impl Confinement {
 
 struct Supervised {
     architecture: Architecture,
-    supervision: Supervision,
+    supervision: SupervisorOptions,
     programs: Option<ProgramDirectory>,
     rules: LandlockRules,
 }
@@ -153,6 +154,8 @@ fn start_supervisor(
     let variables = command.as_std().get_envs();
     let variables = variables.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
     let environment = ProcessEnvironment { variables: variables.collect(), rules, program_directory };
+    static LIMIT: Once = Once::new();
+    LIMIT.call_once(kernel::raise_descriptor_limit);
     let (stop, stopper) = pipe_with(PipeFlags::CLOEXEC)?;
     let runtime = Handle::current();
     thread::Builder::new().name("supervisor".to_owned()).spawn(move || {

@@ -3,7 +3,7 @@
 //! | access | enforced by |
 //! |---|---|
 //! | files | Landlock ([`LandlockRules`]); attributes of files by the supervisor |
-//! | connections, host names, Unix domain sockets | the supervisor ([`Supervision`]), which opens them on behalf of the program |
+//! | connections, host names, Unix domain sockets | the supervisor ([`SupervisorOptions`]), which opens them on behalf of the program |
 //! | programs | the supervisor: only the program itself is executed; granted programs run outside of the confinement (`programs.rs`) |
 //! | other processes, namespaces, interfaces such as `io_uring` | a seccomp filter (`system_calls.rs`) |
 //!
@@ -74,6 +74,6 @@ pub use level::{ConfinementLevel, SupportedLevel};
 pub use probe::supported_level;
 #[cfg(target_os = "linux")]
 pub use shim::{SHIM_ARGUMENT, run_shim};
-pub use supervision::{ProgramAccess, Supervision};
+pub use supervision::{ProgramAccess, SupervisorOptions};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{PreparedConfinement, SHIM_ARGUMENT, SupervisionHandle, run_shim, supported_level};

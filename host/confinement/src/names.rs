@@ -68,11 +68,11 @@ impl Names {
         };
         // The semaphore is never closed.
         let _permit = self.lookups.acquire().await.ok()?;
-        let answer = tokio::time::timeout(LOOKUP_TIMEOUT, self.answer(&query, message)).await;
+        let answer = tokio::time::timeout(LOOKUP_TIMEOUT, self.answer(&query)).await;
         Some(answer.unwrap_or_else(|_| query.error(ResponseCode::ServerFailure)))
     }
 
-    async fn answer(&self, query: &Query, message: &[u8]) -> Vec<u8> {
+    async fn answer(&self, query: &Query) -> Vec<u8> {
         let Ok(host) = Host::parse(query.name()) else {
             self.authority.refuse_look_up(query.name());
             return query.error(ResponseCode::NoSuchName);
@@ -85,7 +85,7 @@ impl Names {
                     return query.error(ResponseCode::NoSuchName);
                 }
                 return match other {
-                    RecordType::Forwarded => self.servers.forward(query, message).await,
+                    RecordType::Forwarded => self.servers.forward(query).await,
                     _ => query.respond(&[]),
                 };
             }

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use wardian_access::{FileOperation, NativeAuthority, normalize};
+use wardian_access::{FileOperation, NativeAuthority};
 
 use crate::kernel::Notification;
 use crate::landlock::LandlockRules;
@@ -30,8 +30,9 @@ impl OpenReports {
         let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
             paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
         };
-        let writable = real(&rules.write);
-        let readable = [real(&rules.read), real(&rules.execute), writable.clone()].concat();
+        let writable = [real(&rules.write), real(&rules.real_write)].concat();
+        let readable =
+            [real(&rules.read), real(&rules.execute), real(&rules.real_read), writable.clone()].concat();
         Self { readable, writable, reported: Mutex::default() }
     }
 
@@ -78,28 +79,34 @@ fn opened_file(name: &str, call: Notification) -> io::Result<Option<(PathBuf, Fi
         libc::AT_FDCWD => std::fs::read_link(thread.working_directory())?,
         number => std::fs::read_link(thread.descriptor_path(number))?,
     };
-    let lexical = normalize(Path::new("/"), &base.join(&path)).map_err(io::Error::other)?;
-    if is_own_process(&lexical) || lexical == Path::new(HOSTS) {
-        return Ok(None);
-    }
-    let real = match lexical.canonicalize() {
+    let own = PathBuf::from(format!("/proc/{}", call.thread));
+    // Not normalized: `..` after a link refers to the parent of its target.
+    let path = seen_by_thread(base.join(path), &own);
+    let real = match path.canonicalize() {
         Ok(real) => real,
-        Err(_) if operation == FileOperation::Write => match (lexical.parent(), lexical.file_name()) {
+        Err(_) if operation == FileOperation::Write => match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => parent.canonicalize()?.join(name),
             _ => return Ok(None),
         },
         Err(_) => return Ok(None),
     };
-    Ok(Some((real, operation)))
+    // Files that describe the process itself contain nothing that it does not know.
+    Ok(Some((real, operation)).filter(|(real, _)| !real.starts_with(&own) && real != Path::new(HOSTS)))
 }
 
 /// The file with names of hosts. Resolvers open it and continue without it: the supervisor answers from
 /// it.
 const HOSTS: &str = "/etc/hosts";
 
-/// Whether a path denotes the process that opens it. For this process, it would be another file.
-fn is_own_process(path: &Path) -> bool {
-    path.starts_with("/proc/self") || path.starts_with("/proc/thread-self") || path.starts_with("/dev/fd")
+/// Replaces the links that denote the process which opens the path. For this process, they would denote
+/// other files.
+fn seen_by_thread(path: PathBuf, own: &Path) -> PathBuf {
+    let links = [("/proc/self", ""), ("/proc/thread-self", ""), ("/dev/fd", "fd")];
+    let rest = links.iter().find_map(|(link, below)| Some((path.strip_prefix(link).ok()?, below)));
+    match rest {
+        Some((rest, below)) => own.join(below).join(rest),
+        None => path,
+    }
 }
 
 #[cfg(test)]
@@ -123,7 +130,10 @@ mod tests {
         assert_eq!(found(c"/tmp/wardian-new-file", libc::O_CREAT | libc::O_WRONLY), new);
         assert_eq!(found(c"/tmp/wardian-new-file", 0), None);
         assert_eq!(found(c"/etc/passwd", libc::O_PATH), None);
-        assert_eq!(found(c"/proc/self/exe", 0), None);
+        let program = std::env::current_exe().unwrap().canonicalize().unwrap();
+        assert_eq!(found(c"/proc/self/exe", 0), Some((program, FileOperation::Read)));
+        assert_eq!(found(c"/proc/self/root/etc/passwd", 0), found(c"/etc/passwd", 0));
+        assert_eq!(found(c"/proc/self/status", 0), None);
         assert_eq!(found(c"/etc/hosts", 0), None);
         let relative = found(c"Cargo.toml", 0).unwrap().0;
         assert!(relative.is_absolute() && relative.ends_with("Cargo.toml"), "{relative:?}");

@@ -65,35 +65,39 @@ impl ProgramDirectory {
 /// Listens for requests to start programs.
 pub(crate) struct ProgramServer {
     access: ProgramAccess,
-    running: Semaphore,
+    running: Arc<Semaphore>,
 }
 
 impl ProgramServer {
     pub(crate) fn new(mut access: ProgramAccess) -> Self {
         // The shim reports a path without symbolic links.
         access.directory = access.directory.canonicalize().unwrap_or(access.directory);
-        Self { access, running: Semaphore::new(MAX_CONCURRENT_PROGRAMS) }
+        Self { access, running: Arc::new(Semaphore::new(MAX_CONCURRENT_PROGRAMS)) }
     }
 
     /// Serves requests until the supervisor ends.
     pub(crate) async fn serve(self, supervisor: Arc<Supervisor>, own_directory: &Path) -> io::Result<()> {
-        let listener = UnixListener::bind(own_directory.join(SOCKET_NAME))?;
+        let socket = own_directory.join(SOCKET_NAME);
+        // An earlier attempt to start the program may have left it.
+        let _ = std::fs::remove_file(&socket);
+        let listener = UnixListener::bind(&socket)?;
         let server = Arc::new(self);
         let mut tasks = tokio::task::JoinSet::new();
         loop {
+            // Waiting programs occupy no descriptor of the host. The semaphore is never closed.
+            let permit = Arc::clone(&server.running).acquire_owned().await.map_err(io::Error::other)?;
             let (stream, _) = listener.accept().await?;
             while tasks.try_join_next().is_some() {}
             let (server, supervisor) = (Arc::clone(&server), Arc::clone(&supervisor));
             tasks.spawn(async move {
                 // An error is an end of the connection, which ends the program.
                 let _ = server.run(stream, &supervisor).await;
+                drop(permit);
             });
         }
     }
 
     async fn run(&self, mut stream: UnixStream, supervisor: &Supervisor) -> io::Result<()> {
-        // The semaphore is never closed.
-        let _permit = self.running.acquire().await.map_err(io::Error::other)?;
         let request = read_request(&mut stream).await?;
         match self.start(request, supervisor).await {
             Ok(process) => forward(process, stream).await,

@@ -18,6 +18,7 @@ pub(crate) fn effect(name: &str) -> &'static str {
             "it exchanges data with other processes"
         }
         "socketpair" => "it creates datagram sockets, which can send to any path",
+        "fcntl" | "ioctl" => "it sends signals or input to other processes, or changes attributes of files",
         "clone" | "unshare" | "setns" => "it creates or enters a namespace, or hides a process",
         "mount" | "umount2" | "pivot_root" | "chroot" | "open_tree" | "move_mount" | "fsopen"
         | "fsconfig" | "fsmount" | "fspick" | "mount_setattr" => "it changes the view of the file system",

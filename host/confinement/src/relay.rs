@@ -13,7 +13,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use wardian_access::{AllowedConnection, ConnectionRecord, Host, Scheme};
 
 use crate::first_bytes::{FirstBytes, Recognized, ServerName};
-use crate::http_requests::{HttpRequests, NotFollowed};
+use crate::http_requests::{Followed, HttpRequests, NotFollowed};
 
 const CHUNK_BYTES: usize = 8 * 1024;
 /// Number of strangers that may connect to the listener before the expected connection.
@@ -60,34 +60,41 @@ pub(crate) async fn relay(program: TcpStream, server: TcpStream, allowed: Allowe
             // The first request was checked, and the others are checked when they are sent.
             requests = Some(Requests { position: HttpRequests::new(), host });
         }
-        let checked = requests.as_mut().map_or(Ok(()), |requests| requests.check(&first.bytes, &*record));
-        if let Err(reason) = checked {
-            record.refuse(&reason);
+        let bytes = match &mut requests {
+            Some(requests) => requests.check(&first.bytes, &*record),
+            None => Ok(first.bytes),
+        };
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(reason) => {
+                record.refuse(&reason);
+                return;
+            }
+        };
+        if to_server.write_all(&bytes).await.is_err() {
             return;
         }
-        if to_server.write_all(&first.bytes).await.is_err() {
-            return;
-        }
-        record.add_sent(first.bytes.len() as u64);
+        record.add_sent(bytes.len() as u64);
     }
     // The record is complete at any time, since the supervisor can end before the connection.
     let record = Mutex::new(record);
-    let send = |bytes: &[u8]| {
+    let send = |bytes: Vec<u8>| {
         let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(requests) = &mut requests {
-            requests.check(bytes, &**record)?;
-        }
+        let bytes = match &mut requests {
+            Some(requests) => requests.check(&bytes, &**record)?,
+            None => bytes,
+        };
         record.add_sent(bytes.len() as u64);
-        Ok(())
+        Ok(bytes)
     };
     let mut received = 0;
-    let receive = |bytes: &[u8]| {
+    let receive = |bytes: Vec<u8>| {
         received += bytes.len() as u64;
         if let Some(limit) = max_received.filter(|limit| received > *limit) {
             return Err(format!("more than {limit} bytes were received on one connection"));
         }
         record.lock().unwrap_or_else(PoisonError::into_inner).add_received(bytes.len() as u64);
-        Ok(())
+        Ok(bytes)
     };
     // If one direction is refused, the other one ends as well.
     let copied =
@@ -105,11 +112,14 @@ struct Requests {
 }
 
 impl Requests {
-    fn check(&mut self, bytes: &[u8], record: &dyn ConnectionRecord) -> Result<(), String> {
-        let servers = self.position.add(bytes).map_err(|NotFollowed| {
-            "policy grants http, but the program sent something else than HTTP requests".to_owned()
+    /// Checks the requests that are now complete, and returns the bytes that may be sent on.
+    fn check(&mut self, bytes: &[u8], record: &dyn ConnectionRecord) -> Result<Vec<u8>, String> {
+        let Followed { servers, bytes } = self.position.add(bytes).map_err(|NotFollowed| {
+            "policy grants http, but the program sent something else than unambiguous HTTP requests"
+                .to_owned()
         })?;
-        servers.iter().try_for_each(|server| check_name(server, &self.host, Scheme::Http, record))
+        servers.iter().try_for_each(|server| check_name(server, &self.host, Scheme::Http, record))?;
+        Ok(bytes)
     }
 }
 
@@ -189,14 +199,14 @@ fn check_name(
     }
 }
 
-/// Copies until the end or an error. Each part is checked before it is sent.
+/// Copies until the end or an error. `check` returns the bytes of each part that may be sent.
 ///
 /// # Errors
 /// Returns the reason why a part may not be sent.
 async fn copy(
     from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    mut check: impl FnMut(&[u8]) -> Result<(), String>,
+    mut check: impl FnMut(Vec<u8>) -> Result<Vec<u8>, String>,
 ) -> Result<(), String> {
     loop {
         if from.readable().await.is_err() {
@@ -209,8 +219,9 @@ async fn copy(
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Err(_) => break,
         };
-        check(&chunk[..length])?;
-        if to.write_all(&chunk[..length]).await.is_err() {
+        chunk.truncate(length);
+        let chunk = check(chunk)?;
+        if to.write_all(&chunk).await.is_err() {
             break;
         }
     }

@@ -11,12 +11,13 @@ use wardian_process::Launcher;
 
 /// What a supervisor needs to decide and to act.
 #[derive(Clone)]
-pub struct Supervision {
+pub struct SupervisorOptions {
     pub authority: Arc<dyn NativeAuthority>,
     pub resolver: Arc<dyn Resolver>,
     /// The user's proxies.
     pub proxies: ProxySettings,
-    /// A directory whose files and sockets belong to the program.
+    /// A directory whose files and sockets belong to the program: its real path, which must also be in
+    /// [`LandlockRules::real_write`](crate::LandlockRules::real_write).
     pub own_directory: PathBuf,
     /// Maximum number of concurrent connections, if policy sets one.
     pub max_connections: Option<usize>,

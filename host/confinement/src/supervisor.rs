@@ -34,7 +34,7 @@ use crate::program_memory::Thread;
 use crate::programs::ProgramServer;
 use crate::refusals;
 use crate::signals;
-use crate::supervision::Supervision;
+use crate::supervision::SupervisorOptions;
 use crate::system_calls::Architecture;
 
 /// Maximum number of connections of a program, if policy sets none. Each occupies four descriptors
@@ -60,7 +60,7 @@ pub(crate) struct ProcessEnvironment {
 pub(crate) struct Supervisor {
     listener: OwnedFd,
     architecture: Architecture,
-    supervision: Supervision,
+    supervision: SupervisorOptions,
     environment: ProcessEnvironment,
     own_directory: PathBuf,
     opens: OpenReports,
@@ -82,14 +82,13 @@ impl Supervisor {
     pub(crate) fn new(
         listener: OwnedFd,
         architecture: Architecture,
-        supervision: Supervision,
+        supervision: SupervisorOptions,
         environment: ProcessEnvironment,
     ) -> Self {
-        let Supervision { authority, resolver, own_directory, max_connections, .. } = &supervision;
+        let SupervisorOptions { authority, resolver, own_directory, max_connections, .. } = &supervision;
         let names = Names::new(Arc::clone(authority), Arc::clone(resolver));
         let most = max_connections.map_or(MAX_CONNECTIONS, |most| most.min(MAX_CONNECTIONS));
-        // Paths of sockets are compared after their links are resolved.
-        let own_directory = own_directory.canonicalize().unwrap_or_else(|_| own_directory.clone());
+        let own_directory = own_directory.clone();
         Self {
             listener,
             architecture,

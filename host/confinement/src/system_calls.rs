@@ -128,7 +128,6 @@ const fn high_bits(argument: usize) -> Check {
 const SOCK_TYPE_MASK: u32 = 0xf;
 const AF_UNIX: u32 = 1;
 const SOCK_STREAM: u32 = 1;
-const SOCK_DGRAM: u32 = 2;
 const SOCK_SEQPACKET: u32 = 5;
 const MSG_FASTOPEN: u32 = 0x2000_0000;
 /// `CLONE_NEWTIME`, `NEWNS`, `PARENT`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID`,
@@ -136,8 +135,21 @@ const MSG_FASTOPEN: u32 = 0x2000_0000;
 const CLONE_NAMESPACES_OR_PARENT: u32 = 0x7e02_8000;
 const PR_SET_PDEATHSIG: u32 = 1;
 const PR_SET_SECCOMP: u32 = 22;
+const PR_SET_DUMPABLE: u32 = 4;
 const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541c;
+const FIOSETOWN: u32 = 0x8901;
+const SIOCSPGRP: u32 = 0x8902;
+const FS_IOC_SETFLAGS: u32 = 0x4008_6602;
+const FS_IOC32_SETFLAGS: u32 = 0x4004_6602;
+const FS_IOC_FSSETXATTR: u32 = 0x401c_5820;
+const FS_IOC_ENABLE_VERITY: u32 = 0x4080_6685;
+const F_SETOWN: u32 = 8;
+const F_SETSIG: u32 = 10;
+const F_SETOWN_EX: u32 = 15;
+const F_SETLEASE: u32 = 1024;
+const PRIO_PROCESS: u32 = 0;
+const IOPRIO_WHO_PROCESS: u32 = 1;
 /// The result of `personality` that only reads the current value.
 const READ_PERSONALITY: u32 = u32::MAX;
 
@@ -154,9 +166,18 @@ const SOCKET: &[ArgumentRule] = &[
     },
     ArgumentRule { checks: &[], outcome: Outcome::Supervised },
 ];
-/// A datagram socket can send to any path without `connect`.
-const SOCKET_PAIR: &[ArgumentRule] =
-    &[ArgumentRule { checks: &[low_masked(1, SOCK_TYPE_MASK, SOCK_DGRAM)], outcome: Outcome::Refused }];
+/// Other sockets of this machine are datagram sockets, which can send to any path without `connect`.
+const SOCKET_PAIR: &[ArgumentRule] = &[
+    ArgumentRule {
+        checks: &[low(0, AF_UNIX), low_masked(1, SOCK_TYPE_MASK, SOCK_STREAM)],
+        outcome: Outcome::Allowed,
+    },
+    ArgumentRule {
+        checks: &[low(0, AF_UNIX), low_masked(1, SOCK_TYPE_MASK, SOCK_SEQPACKET)],
+        outcome: Outcome::Allowed,
+    },
+    ArgumentRule { checks: &[], outcome: Outcome::Refused },
+];
 const FAST_OPEN_IN_3: &[ArgumentRule] =
     &[ArgumentRule { checks: &[low_bits(3, MSG_FASTOPEN)], outcome: Outcome::Fails(libc::EOPNOTSUPP) }];
 const FAST_OPEN_IN_2: &[ArgumentRule] =
@@ -167,10 +188,27 @@ const CLONE: &[ArgumentRule] =
 const PRCTL: &[ArgumentRule] = &[
     ArgumentRule { checks: &[low(0, PR_SET_PDEATHSIG)], outcome: Outcome::Refused },
     ArgumentRule { checks: &[low(0, PR_SET_SECCOMP)], outcome: Outcome::Refused },
+    // The supervisor could then not read the arguments of system calls.
+    ArgumentRule { checks: &[low(0, PR_SET_DUMPABLE)], outcome: Outcome::Refused },
 ];
 const IOCTL: &[ArgumentRule] = &[
     ArgumentRule { checks: &[low(1, TIOCSTI)], outcome: Outcome::Refused },
     ArgumentRule { checks: &[low(1, TIOCLINUX)], outcome: Outcome::Refused },
+    // The recipient of signals about input.
+    ArgumentRule { checks: &[low(1, FIOSETOWN)], outcome: Outcome::Refused },
+    ArgumentRule { checks: &[low(1, SIOCSPGRP)], outcome: Outcome::Refused },
+    // Attributes of files that are open for reading.
+    ArgumentRule { checks: &[low(1, FS_IOC_SETFLAGS)], outcome: Outcome::Refused },
+    ArgumentRule { checks: &[low(1, FS_IOC32_SETFLAGS)], outcome: Outcome::Refused },
+    ArgumentRule { checks: &[low(1, FS_IOC_FSSETXATTR)], outcome: Outcome::Refused },
+    ArgumentRule { checks: &[low(1, FS_IOC_ENABLE_VERITY)], outcome: Outcome::Refused },
+];
+/// Signals about input to any process, and leases that delay other processes.
+const FCNTL: &[ArgumentRule] = &[
+    ArgumentRule { checks: &[low(1, F_SETOWN)], outcome: Outcome::Refused },
+    ArgumentRule { checks: &[low(1, F_SETSIG)], outcome: Outcome::Refused },
+    ArgumentRule { checks: &[low(1, F_SETOWN_EX)], outcome: Outcome::Refused },
+    ArgumentRule { checks: &[low(1, F_SETLEASE)], outcome: Outcome::Refused },
 ];
 /// New limits of another process.
 const PRLIMIT: &[ArgumentRule] = &[
@@ -180,8 +218,15 @@ const PRLIMIT: &[ArgumentRule] = &[
 /// Calls whose first argument is the number of another thread or process; 0 is the caller.
 const OTHER_IN_0: &[ArgumentRule] =
     &[ArgumentRule { checks: &[low_bits(0, u32::MAX)], outcome: Outcome::Fails(libc::EPERM) }];
-const OTHER_IN_1: &[ArgumentRule] =
-    &[ArgumentRule { checks: &[low_bits(1, u32::MAX)], outcome: Outcome::Fails(libc::EPERM) }];
+/// The priority of the caller, not of other processes, or of all processes of a group or a user.
+const PRIORITY: &[ArgumentRule] = &[
+    ArgumentRule { checks: &[low(0, PRIO_PROCESS), low(1, 0)], outcome: Outcome::Allowed },
+    ArgumentRule { checks: &[], outcome: Outcome::Fails(libc::EPERM) },
+];
+const IO_PRIORITY: &[ArgumentRule] = &[
+    ArgumentRule { checks: &[low(0, IOPRIO_WHO_PROCESS), low(1, 0)], outcome: Outcome::Allowed },
+    ArgumentRule { checks: &[], outcome: Outcome::Fails(libc::EPERM) },
+];
 const PERSONALITY: &[ArgumentRule] = &[
     ArgumentRule { checks: &[low(0, READ_PERSONALITY)], outcome: Outcome::Allowed },
     ArgumentRule { checks: &[low_bits(0, u32::MAX)], outcome: Outcome::Refused },
@@ -251,8 +296,8 @@ pub(crate) const SYSTEM_CALLS: &[SystemCall] = &[
     both("process_madvise", 440, Refused),
     both("process_mrelease", 448, Refused),
     each("prlimit64", 302, 261, Checked(PRLIMIT)),
-    each("setpriority", 141, 140, Checked(OTHER_IN_1)),
-    each("ioprio_set", 251, 30, Checked(OTHER_IN_1)),
+    each("setpriority", 141, 140, Checked(PRIORITY)),
+    each("ioprio_set", 251, 30, Checked(IO_PRIORITY)),
     each("sched_setaffinity", 203, 122, Checked(OTHER_IN_0)),
     each("sched_setscheduler", 144, 119, Checked(OTHER_IN_0)),
     each("sched_setparam", 142, 118, Checked(OTHER_IN_0)),
@@ -296,6 +341,10 @@ pub(crate) const SYSTEM_CALLS: &[SystemCall] = &[
     each("removexattr", 197, 14, Refused),
     each("lremovexattr", 198, 15, Refused),
     each("fremovexattr", 199, 16, Refused),
+    each("getxattr", 191, 8, Fails(libc::EOPNOTSUPP)),
+    each("lgetxattr", 192, 9, Fails(libc::EOPNOTSUPP)),
+    each("listxattr", 194, 11, Fails(libc::EOPNOTSUPP)),
+    each("llistxattr", 195, 12, Fails(libc::EOPNOTSUPP)),
     // Names of files in directories that are not granted.
     each("inotify_add_watch", 254, 27, Refused),
     each("fanotify_init", 300, 262, Refused),
@@ -313,6 +362,7 @@ pub(crate) const SYSTEM_CALLS: &[SystemCall] = &[
     each("request_key", 249, 218, Refused),
     each("keyctl", 250, 219, Refused),
     each("ioctl", 16, 29, Checked(IOCTL)),
+    each("fcntl", 72, 25, Checked(FCNTL)),
     // The machine.
     each("init_module", 175, 105, Refused),
     each("finit_module", 313, 273, Refused),

@@ -56,6 +56,12 @@ impl Monitor {
         Self::new(Policy::default().for_plugin(plugin), identity, Arc::new(AuditLog::disabled()))
     }
 
+    /// Returns a monitor with the same policy that records nothing.
+    pub(crate) fn without_log(&self) -> Self {
+        let Inner { policy, identity, .. } = &*self.inner;
+        Self::new(policy.clone(), identity.clone(), Arc::new(AuditLog::disabled()))
+    }
+
     pub fn policy(&self) -> &PluginPolicy {
         &self.inner.policy
     }

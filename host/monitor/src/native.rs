@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use wardian_access::{
     AccessRequest, AllowedConnection, ConnectionRecord, Denied, FileAccess, FileOperation, Host,
@@ -22,9 +23,14 @@ use crate::record::{Capability, RecordedTarget};
 /// The protocols of connections, in the order in which they are preferred.
 const SCHEMES: [Scheme; 3] = [Scheme::Https, Scheme::Http, Scheme::Tcp];
 
+/// Maximum number of recorded denials of a process, so that it cannot fill the disk. Accesses are denied
+/// beyond it as well.
+const MAX_RECORDED_DENIALS: u32 = 1_000;
+
 /// The authority over one process of a native plugin.
 pub struct NativeMonitor {
     monitor: Monitor,
+    denials: Arc<Denials>,
     plugin: Arc<str>,
     calls: Arc<CallsInFlight>,
 }
@@ -33,7 +39,8 @@ impl NativeMonitor {
     /// Creates the authority. `plugin` is the plugin's name in messages, and `calls` contains the calls
     /// of the process.
     pub fn new(monitor: Monitor, plugin: Arc<str>, calls: Arc<CallsInFlight>) -> Self {
-        Self { monitor, plugin, calls }
+        let denials = Arc::new(Denials::new(&monitor));
+        Self { monitor, denials, plugin, calls }
     }
 
     fn calls(&self) -> Vec<PluginCall> {
@@ -42,13 +49,47 @@ impl NativeMonitor {
     }
 
     fn check_file(&self, path: &Path, operation: FileOperation) -> Result<(), Denied> {
-        let access = FileAccess::from_normalized(path.to_owned(), operation);
-        self.monitor.begin_among(&self.calls(), AccessRequest::File(access), None).map(drop)
+        let request = AccessRequest::File(FileAccess::from_normalized(path.to_owned(), operation));
+        self.monitor_for(&request).begin_among(&self.calls(), request, None).map(drop)
+    }
+
+    /// Returns the monitor for an access without an address.
+    fn monitor_for(&self, request: &AccessRequest) -> &Monitor {
+        let is_allowed = self.monitor.policy().decide(request).is_allowed();
+        if is_allowed { &self.monitor } else { self.denials.monitor() }
     }
 
     fn reject(&self, capability: Capability, target: RecordedTarget, reason: &str) {
         // The caller returns an error number, which has no text.
-        let _ = self.monitor.reject_among(&self.calls(), capability, target, reason);
+        let _ = self.denials.monitor().reject_among(&self.calls(), capability, target, reason);
+    }
+}
+
+/// Counts the denials of a process.
+struct Denials {
+    recording: Monitor,
+    /// Has the same policy, and records nothing.
+    silent: Monitor,
+    count: AtomicU32,
+}
+
+impl Denials {
+    fn new(monitor: &Monitor) -> Self {
+        Self { recording: monitor.clone(), silent: monitor.without_log(), count: AtomicU32::new(0) }
+    }
+
+    /// Returns the monitor for another denial.
+    fn monitor(&self) -> &Monitor {
+        match self.count.fetch_add(1, Ordering::Relaxed) {
+            count if count < MAX_RECORDED_DENIALS => return &self.recording,
+            MAX_RECORDED_DENIALS => tracing::warn!(
+                target: "wardian::access",
+                "a native plugin was denied {MAX_RECORDED_DENIALS} accesses; further denials are not recorded"
+            ),
+            // Stays beyond the limit.
+            _ => self.count.store(MAX_RECORDED_DENIALS + 1, Ordering::Relaxed),
+        }
+        &self.silent
     }
 }
 
@@ -100,7 +141,7 @@ impl NativeAuthority for NativeMonitor {
         if policy.grants_name_to_native_code(name) {
             return Ok(());
         }
-        self.monitor.check_look_up(&self.calls(), name)
+        self.denials.monitor().check_look_up(&self.calls(), name)
     }
 
     fn refuse_look_up(&self, text: &str) {
@@ -120,6 +161,7 @@ impl NativeAuthority for NativeMonitor {
             let record = NativeConnection {
                 usage: Some(usage),
                 monitor: self.monitor.clone(),
+                denials: Arc::clone(&self.denials),
                 calls,
                 host: host.clone(),
                 address,
@@ -136,17 +178,18 @@ impl NativeAuthority for NativeMonitor {
         }
         // The denial names the host that the program looked up last.
         let host = names.first().unwrap_or(&literal);
+        let monitor = self.denials.monitor();
         let scheme = probable_scheme(address.port());
         let Some(request) = request(scheme, host, address.port()) else {
             let target = RecordedTarget::new(format!("{scheme}://{address}"));
             let reason = "it is not a valid destination";
-            return Err(self.monitor.reject_among(&calls, Capability::Network, target, reason));
+            return Err(monitor.reject_among(&calls, Capability::Network, target, reason));
         };
-        let by_name = self.monitor.begin_among(&calls, request.clone(), None);
+        let by_name = monitor.begin_among(&calls, request.clone(), None);
         let usage = match by_name {
             Ok(usage) => {
                 usage.discard();
-                self.monitor.begin_among(&calls, request, Some(address.ip()))
+                monitor.begin_among(&calls, request, Some(address.ip()))
             }
             Err(denied) => return Err(denied),
         };
@@ -171,10 +214,9 @@ impl NativeAuthority for NativeMonitor {
     fn opens(&self, path: &Path, operation: FileOperation, is_reachable: bool) {
         let access = FileAccess::from_normalized(path.to_owned(), operation);
         let request = AccessRequest::File(access);
-        // Files that every program needs are granted by no policy, and are not recorded.
-        if !is_reachable || self.monitor.policy().decide(&request).is_allowed() {
+        if self.monitor.policy().records_opening(&request, is_reachable) {
             // A denial has been recorded; the kernel enforces it.
-            let _ = self.monitor.begin_among(&self.calls(), request, None);
+            let _ = self.monitor_for(&request).begin_among(&self.calls(), request, None);
         }
     }
 
@@ -192,7 +234,8 @@ impl NativeAuthority for NativeMonitor {
         if let Ok(start) = ProcessStart::new(&name, arguments)
             && let Decision::Denied(_) = self.monitor.policy().decide(&AccessRequest::Process(start.clone()))
         {
-            let denied = self.monitor.begin_among(&self.calls(), AccessRequest::Process(start), None);
+            let denied =
+                self.denials.monitor().begin_among(&self.calls(), AccessRequest::Process(start), None);
             debug_assert!(denied.is_err(), "the policy does not change");
             return;
         }
@@ -218,6 +261,7 @@ struct NativeConnection {
     /// [`None`] after the connection was refused.
     usage: Option<Use>,
     monitor: Monitor,
+    denials: Arc<Denials>,
     calls: Vec<PluginCall>,
     host: Host,
     address: SocketAddr,
@@ -272,6 +316,33 @@ impl ConnectionRecord for NativeConnection {
             Some(request) => RecordedTarget::from_request(&request),
             None => RecordedTarget::new(self.address().to_string()),
         };
-        let _ = self.monitor.reject_among(&self.calls, Capability::Network, target, reason);
+        let _ = self.denials.monitor().reject_among(&self.calls, Capability::Network, target, reason);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_address::ProviderAddress;
+
+    use super::*;
+
+    #[test]
+    fn recorded_denials_are_limited_and_further_accesses_are_denied() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("audit.log");
+        let log = Arc::new(crate::AuditLog::open(&file).unwrap());
+        let address = ProviderAddress::parse("acme/dns").unwrap();
+        let policy = wardian_policy::Policy::default().for_plugin(&address);
+        let identity =
+            crate::PluginIdentity { address, version: None, sha256: None, confinement: Some("filtered") };
+        let monitor = Monitor::new(policy, identity, log);
+        let native = NativeMonitor::new(monitor, "acme/dns".into(), Arc::default());
+        let forbidden = "192.0.2.1:443".parse().unwrap();
+        for _ in 0..2 * MAX_RECORDED_DENIALS {
+            assert!(native.may_connect(&[], forbidden).is_err());
+            assert!(native.may_look_up(&Host::parse("x.example").unwrap()).is_err());
+        }
+        let lines = std::fs::read_to_string(&file).unwrap().lines().count();
+        assert_eq!(lines, MAX_RECORDED_DENIALS as usize);
     }
 }

@@ -34,7 +34,7 @@ async fn python_resolves_connects_and_is_denied_everything_else() {
     let other = server(RESPONSE);
     let script = format!(
         r#"
-import socket, stat, urllib.request, os, subprocess
+import fcntl, socket, stat, urllib.request, os, subprocess
 print(urllib.request.urlopen("http://api.test:{port}/").read())
 for attempt in (
     lambda: urllib.request.urlopen("http://127.0.0.1:{other}/").read(),
@@ -47,6 +47,13 @@ for attempt in (
     lambda: os.mknod(os.environ["TMPDIR"] + "/disk", 0o600 | stat.S_IFBLK, os.makedev(254, 0)),
     lambda: os.chroot(os.environ["TMPDIR"]),
     lambda: os.setuid(12345),
+    # The kernel treats raw sockets of this family as datagram sockets, which send to any path.
+    lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW),
+    lambda: fcntl.fcntl(socket.socketpair()[0], fcntl.F_SETOWN, os.getppid()),
+    lambda: os.setpriority(os.PRIO_USER, 0, 5),
+    lambda: os.listxattr("/etc/shadow"),
+    lambda: os.chmod(os.environ["TMPDIR"], 0o4755),
+    lambda: os.chmod("/proc/self/cwd/..", 0o777),
 ):
     try:
         print("succeeded", attempt())

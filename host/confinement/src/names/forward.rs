@@ -41,10 +41,11 @@ impl NameServers {
         address.port() == PORT && self.0.contains(&address.ip())
     }
 
-    /// Forwards a query, which is sent as received, and returns the first response.
-    pub(crate) async fn forward(&self, query: &Query, message: &[u8]) -> Vec<u8> {
+    /// Forwards the question of a query, and returns the first response.
+    pub(crate) async fn forward(&self, query: &Query) -> Vec<u8> {
+        let message = query.without_additions();
         for server in &self.0 {
-            if let Ok(Some(response)) = timeout(SERVER_TIMEOUT, ask(*server, message)).await {
+            if let Ok(Some(response)) = timeout(SERVER_TIMEOUT, ask(*server, &message)).await {
                 return response;
             }
         }

@@ -125,6 +125,15 @@ impl Query {
         self.response(code, &[])
     }
 
+    /// Returns a query with the same question and nothing else: additional records and options could
+    /// carry data to the server.
+    pub(crate) fn without_additions(&self) -> Vec<u8> {
+        let [id0, id1] = self.header.id;
+        let mut message = vec![id0, id1, u8::from(self.header.recursion_desired), 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        message.extend(&self.question);
+        message
+    }
+
     /// Returns a response with these addresses, which all have the family of the query.
     pub(crate) fn respond(&self, answers: &[Answer]) -> Vec<u8> {
         self.response(ResponseCode::NoError, &answers[..answers.len().min(MAX_ANSWERS)])
@@ -221,6 +230,7 @@ mod tests {
         let response = parsed.respond(&[Answer("192.0.2.7".parse::<IpAddr>().unwrap())]);
         assert_eq!(&response[..8], &[0xab, 0xcd, 0x81, 0x80, 0, 1, 0, 1]);
         assert!(response.ends_with(&[0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 192, 0, 2, 7]));
+        assert_eq!(parsed.without_additions(), query("api.Example.com", 1));
         let six = Query::parse(&query("a", 28)).unwrap();
         assert_eq!(six.record_type(), RecordType::Aaaa);
         let many = vec![Answer("2001:db8::1".parse::<IpAddr>().unwrap()); 100];

@@ -19,7 +19,7 @@ use wardian_access::{
     AllowedConnection, ConnectionRecord, Denied, FileOperation, Host, NativeAuthority, ProcessAuthority,
     Scheme,
 };
-use wardian_confinement::{ConfinedChild, Confinement, LandlockRules, Supervision, TcpPorts};
+use wardian_confinement::{ConfinedChild, Confinement, LandlockRules, SupervisorOptions, TcpPorts};
 use wardian_network::Resolver;
 use wardian_process::Spawner;
 
@@ -186,8 +186,21 @@ pub struct Seen {
 }
 
 /// System files that interpreters and C libraries need.
-const SYSTEM: &[&str] =
-    &["/usr", "/bin", "/lib", "/lib64", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/ssl"];
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/lib",
+    "/lib64",
+    "/etc/resolv.conf",
+    "/etc/nsswitch.conf",
+    "/etc/ssl",
+    "/etc/ld.so.cache",
+    "/etc/host.conf",
+    "/sys/fs/cgroup",
+    "/sys/devices/system/cpu",
+    "/proc/cpuinfo",
+    "/proc/sys",
+];
 
 impl Run {
     pub fn new(program: &Path, arguments: &[&str]) -> Self {
@@ -284,10 +297,12 @@ impl Run {
         let rules = LandlockRules {
             read: self.read.clone(),
             execute,
-            write: vec![own.clone(), "/dev/null".into()],
+            write: vec!["/dev/null".into()],
+            real_write: vec![own.clone()],
             tcp: TcpPorts::NoneIfSupported,
+            ..LandlockRules::default()
         };
-        let supervision = Supervision {
+        let supervision = SupervisorOptions {
             authority: Arc::new(allowing.clone()),
             resolver: Arc::new(Loopback),
             proxies: wardian_network::proxy::ProxySettings::default(),
