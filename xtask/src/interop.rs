@@ -14,6 +14,7 @@
 //! prints the reason and exits successfully.
 
 mod aws;
+mod aws_learning;
 mod compare;
 mod documents;
 mod generated;

@@ -126,6 +126,9 @@ impl Plugins {
                     if policy.native() == NativePlugins::Deny {
                         return Err(native_denied(&address, &policy));
                     }
+                    if policy.is_untrusted() {
+                        check_origin(program, &working_directory)?;
+                    }
                     let native_program = NativeProgram {
                         address: &address,
                         name: plugin_name(&program.address, program.version.as_ref()).into(),
@@ -351,8 +354,31 @@ fn native_package(
     }
 }
 
+/// Checks that the author of an untrusted configuration cannot have chosen the program of a native
+/// plugin. The lock file, with the program's hash, is part of the configuration.
+fn check_origin(native: &NativeArtifact, working_directory: &Path) -> Result<(), AppError> {
+    if !lies_within(&working_directory.join(&native.file), working_directory) {
+        return Ok(());
+    }
+    let detail = format!(
+        "The program of {} is in the configuration's directory, so the author of the untrusted configuration may \
+         have chosen it. Set TF_DATA_DIR to a directory outside of the configuration, and run `wardian init \
+         -untrusted`.",
+        native.address.for_display()
+    );
+    Err(AppError::new("Native plugin is not trusted", detail))
+}
+
 /// Returns the error for a native plugin that the policy does not allow.
 fn native_denied(address: &ProviderAddress, policy: &PluginPolicy) -> AppError {
+    if policy.is_untrusted() {
+        let detail = format!(
+            "{} is a native plugin. Under -untrusted, it runs only if the organisation's policy contains native = \
+             \"confine\" and untrusted = \"read-only-credentials\" for it, and no other policy denies it.",
+            address.for_display()
+        );
+        return AppError::new("Native plugin denied by policy", detail);
+    }
     let why = match &policy.settings().native {
         Some(set) if set.value == NativePlugins::Deny => format!("{} denies native plugins", set.location),
         _ => "a policy file has no rule for the plugin, and does not defer to other files".to_owned(),

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use wardian_access::{AccessRequest, AddressKind, FileAccess, FileOperation};
+use wardian_access::{AccessRequest, AddressKind, is_within};
 use wardian_address::ProviderAddress;
-use wardian_policy::{Learning, NeededAccess, ObservedAccesses, PluginPolicy, PolicyTemplate, TemplateValues};
+use wardian_diagnostic::system_reason;
+use wardian_policy::{Learning, ObservedAccesses, PolicyTemplate, TemplateValues};
 
+use crate::atomic_write;
+use crate::consent_lock;
 use crate::context::AppContext;
 use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
@@ -16,12 +19,6 @@ use crate::error::AppError;
 /// Maximum time until the connections of terminated plugins are recorded.
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-
-/// The reason of rules for files of native plugins, whose reads are not recorded.
-const UNOBSERVED: &str = "the use of files is not recorded";
-
-/// The reason of rules for files that a native plugin could not read.
-const NAMED_BY_ERROR: &str = "files in an error message";
 
 /// Returns the accesses that a run may learn.
 pub(crate) fn learning(
@@ -41,23 +38,27 @@ pub(crate) fn learning(
     };
     let templates = PolicyTemplate::plugins().into_iter().filter_map(|plugin| {
         let files = PolicyTemplate::for_plugin(&plugin)?.readable_files(&values);
-        Some((plugin, files.into_iter().filter(|path| path.exists()).collect()))
+        Some((plugin, files.into_iter().filter_map(|path| path.canonicalize().ok()).collect()))
     });
     let template_files: BTreeMap<ProviderAddress, Vec<PathBuf>> = templates.collect();
     Learning { addresses: addresses.clone(), root_module: directory.to_owned(), home, template_files }
 }
 
+/// The accesses of a run that learns.
+pub struct LearntAccesses {
+    /// The accesses that the learnt policy must allow.
+    pub observed: ObservedAccesses,
+    /// The files that native plugins could not open in this run, although the learnt policy grants them:
+    /// the kernel's rules are fixed when a plugin starts.
+    pub unopened: BTreeSet<PathBuf>,
+}
+
 impl AppContext {
-    /// Terminates the plugins, and returns the accesses of the run, which a learnt policy must allow.
-    /// `errors` are the texts of the command's errors.
+    /// Terminates the plugins, and returns the accesses of the run.
     ///
     /// # Errors
     /// Returns an error if the policies cannot be read.
-    pub async fn learnt_accesses(
-        &self,
-        command: &str,
-        errors: &[String],
-    ) -> Result<ObservedAccesses, AppError> {
+    pub async fn learnt_accesses(&self, command: &str) -> Result<LearntAccesses, AppError> {
         self.close().await;
         let deadline = Instant::now() + PATIENCE;
         while self.audit_log.has_unfinished_accesses() && Instant::now() < deadline {
@@ -69,76 +70,42 @@ impl AppContext {
         observed.denied = summary.denied();
         observed.native = self.native_plugins();
         let policy = self.policy()?;
+        let mut unopened = BTreeSet::new();
         for plugin in &observed.native {
-            let policy = policy.for_plugin(plugin);
-            let confinement = policy.native_confinement().unwrap_or_default();
-            let read = confinement.read.into_iter().map(|path| (path, FileOperation::Read));
-            let written = confinement.write.into_iter().map(|path| (path, FileOperation::Write));
-            let files = read.chain(written).map(|(path, operation)| needed(plugin, path, operation, UNOBSERVED));
-            observed.needed.extend(files);
+            let confinement = policy.for_plugin(plugin).native_confinement().unwrap_or_default();
+            let granted: Vec<PathBuf> = [confinement.read, confinement.write].concat();
+            let granted: Vec<PathBuf> = granted.iter().filter_map(|path| path.canonicalize().ok()).collect();
+            let files = observed.needed.iter().filter(|needed| needed.plugin == *plugin);
+            unopened.extend(files.filter_map(|needed| match &needed.request {
+                AccessRequest::File(file) if !granted.iter().any(|outer| is_within(file.path(), outer)) => {
+                    Some(file.path().to_owned())
+                }
+                _ => None,
+            }));
         }
-        // If there are several native plugins, it is unknown which of them reported the error.
-        if let [plugin] = observed.native.iter().collect::<Vec<_>>().as_slice() {
-            let files = unreadable_files(errors, &policy.for_plugin(plugin));
-            let files = files.into_iter().map(|path| needed(plugin, path, FileOperation::Read, NAMED_BY_ERROR));
-            observed.needed.extend(files);
-        }
-        Ok(observed)
+        Ok(LearntAccesses { observed, unopened })
     }
 }
 
-fn needed(plugin: &ProviderAddress, path: PathBuf, operation: FileOperation, reason: &str) -> NeededAccess {
-    NeededAccess {
-        plugin: plugin.clone(),
-        request: AccessRequest::File(FileAccess::from_normalized(path, operation)),
-        address: None,
-        resources: BTreeSet::from([reason.to_owned()]),
-    }
+/// Reads the policy file to which a learnt policy is written; [`None`] if there is none.
+///
+/// # Errors
+/// Returns an error if the file exists but cannot be read.
+pub fn read_learnt(path: &Path) -> Result<Option<String>, AppError> {
+    consent_lock::read_text(path).map_err(|error| failed(path, "read", &error))
 }
 
-/// Returns the files that a native plugin could not read according to its error messages, and whose
-/// reading may be learnt.
-fn unreadable_files(errors: &[String], policy: &PluginPolicy) -> BTreeSet<PathBuf> {
-    let errors = errors.iter().filter(|text| text.to_lowercase().contains("permission denied"));
-    let is_separator = |character: char| character.is_whitespace() || "\"'`:,;()[]<>=".contains(character);
-    let paths = errors.flat_map(|text| text.split(is_separator)).map(Path::new);
-    let files = paths.filter(|path| path.is_absolute() && path.is_file());
-    files
-        .filter_map(|path| path.canonicalize().ok())
-        .filter(|path| {
-            let reading = FileAccess::from_normalized(path.clone(), FileOperation::Read);
-            policy.decide(&AccessRequest::File(reading)).is_allowed()
-        })
-        .collect()
+/// Writes a learnt policy.
+///
+/// # Errors
+/// Returns an error if the file cannot be written.
+pub fn write_learnt(path: &Path, text: &str) -> Result<(), AppError> {
+    atomic_write::write(path, text.as_bytes()).map_err(|error| failed(path, "written", &error))
 }
 
-#[cfg(test)]
-mod tests {
-    use wardian_policy::Policy;
-
-    use super::*;
-
-    #[test]
-    fn errors_name_unreadable_files() {
-        let directory = tempfile::tempdir().unwrap();
-        let directory = directory.path().canonicalize().unwrap();
-        let home = directory.join("home/me");
-        std::fs::create_dir_all(home.join(".ssh")).unwrap();
-        for name in ["config", "other", ".ssh/key"] {
-            std::fs::write(home.join(name), "text").unwrap();
-        }
-        let environment: ProcessEnvironment =
-            [("HOME".to_owned(), home.display().to_string())].into_iter().collect();
-        let mut policy = Policy::new(&directory, [], []);
-        policy.learn(learning(&BTreeSet::new(), &directory, &environment));
-        let policy = policy.for_plugin(&ProviderAddress::parse("acme/dns").unwrap());
-        let path = |name: &str| home.join(name).display().to_string();
-        let errors = [
-            format!("open {}: permission denied", path("config")),
-            format!("open \"{}\": Permission denied (os error 13)", path(".ssh/key")),
-            format!("open {}: no such zone", path("other")),
-            format!("open {}: permission denied", path("missing")),
-        ];
-        assert_eq!(unreadable_files(&errors, &policy), BTreeSet::from([home.join("config")]));
-    }
+fn failed(path: &Path, verb: &str, error: &std::io::Error) -> AppError {
+    AppError::new(
+        format!("Policy file cannot be {verb}"),
+        format!("The file {} cannot be {verb}: {}.", path.display(), system_reason(error)),
+    )
 }

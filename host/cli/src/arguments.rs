@@ -233,6 +233,7 @@ impl Command {
                 PolicyCommand::Check(one) => one,
                 PolicyCommand::Explain(one) => one,
                 PolicyCommand::Grant(one) => &**one,
+                PolicyCommand::Learn(one) => &**one,
             },
             Self::Providers(one) => match &one.command {
                 Some(ProvidersCommand::Schema(schema)) => schema,
@@ -324,6 +325,16 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> R
         let page = HelpPage { root, command, is_about_environment };
         return Ok(Request::Help(Box::new(page), status));
     }
+    if command == "policy learn" && !normalised.arguments.iter().any(|argument| argument == "--") {
+        return Err(Usage {
+            summary: "Command missing".to_owned(),
+            detail:
+                "Specify the command from which the policy is learnt after `--`, as in `wardian policy learn \
+                     -- plan`."
+                    .to_owned(),
+            command,
+        });
+    }
     let arguments = std::iter::once(OsString::from("wardian")).chain(normalised.arguments.iter().cloned());
     let usage = |error: clap::Error| {
         let mut usage = usage(&error, &command);
@@ -333,6 +344,12 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> R
     let matches = root.try_get_matches_from_mut(arguments).map_err(usage)?;
     let mut parsed = CommandLine::from_arg_matches(&matches).map_err(usage)?;
     parsed.command_name.clone_from(&command);
+    if let Command::Policy(PolicyArguments { command: PolicyCommand::Learn(learn) }) = &mut parsed.command {
+        match parse(learn.words.clone(), environment)? {
+            Request::Run(line) => learn.learnt = Some(line),
+            help @ Request::Help(..) => return Ok(help),
+        }
+    }
     parsed.command.spec().check().map_err(|InvalidOptions { summary, detail }| Usage {
         summary: summary.to_owned(),
         detail: detail.to_owned(),

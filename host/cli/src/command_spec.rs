@@ -4,9 +4,11 @@
 //! fit most commands. A new command requires a variant and a match arm of
 //! [`Command`](crate::arguments::Command), and a file.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use async_trait::async_trait;
+use wardian_access::AddressKind;
 use wardian_app::protected_files::NamedFile;
 use wardian_app::untrusted::ConfigurationTrust;
 
@@ -49,6 +51,12 @@ pub(crate) trait CommandSpec {
     /// Returns the files that options specify and that plugins must not change.
     fn named_files(&self) -> Vec<NamedFile> {
         Vec::new()
+    }
+
+    /// Returns the kinds of addresses that the run may learn in addition to public ones, if it learns a
+    /// policy.
+    fn learnt_addresses(&self) -> Option<BTreeSet<AddressKind>> {
+        None
     }
 
     /// Checks the combinations of options that clap cannot check.

@@ -22,6 +22,7 @@ mod plugin_publish;
 mod policy_check;
 mod policy_explain;
 mod policy_grant;
+mod policy_learn;
 mod providers;
 mod providers_lock;
 mod providers_mirror;

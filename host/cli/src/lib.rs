@@ -165,7 +165,9 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
     }
     let command = line.command.spec();
     let trust = command.trust();
-    let audit_log = Arc::new(audit_log::open(command.audit_log(), trust, &environment, &started_in)?);
+    let learnt_addresses = command.learnt_addresses();
+    let audit_log = audit_log::open(command.audit_log(), trust, &environment, &started_in)?;
+    let audit_log = Arc::new(if learnt_addresses.is_some() { audit_log.with_summary() } else { audit_log });
     untrusted::check_directory(trust, &environment.data_directory(), &audit_log)?;
     let workspace =
         if command.needs_workspace() { Workspace::selected(&environment)? } else { Workspace::default() };
@@ -181,6 +183,7 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         audit_log,
         trust,
         named_files,
+        learnt_addresses,
     })?;
     let progress = Arc::new(Progress::new(shell));
     let context = CommandContext { shell: Arc::clone(shell), app, progress, downloads };

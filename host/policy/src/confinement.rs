@@ -13,8 +13,8 @@ use wardian_access::{AccessRequest, FileAccess, FileOperation, Scheme};
 
 use crate::decision::{Decision, Denial};
 use crate::level::Level;
-use crate::policy::{DefaultAction, PluginPolicy};
-use crate::settings::NativePlugins;
+use crate::policy::{DefaultAction, FileView, PluginPolicy};
+use crate::settings::{NativePlugins, PolicySetting, UntrustedNative};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NativeConfinement {
@@ -31,10 +31,32 @@ impl PluginPolicy {
     /// has the setting denies the plugin, since no other rule restricts native plugins. If no file
     /// has the setting, the plugin runs with a warning. While learning, the root module's file does
     /// not deny it, and the plugin is confined whatever the files require.
+    ///
+    /// Under an untrusted configuration, a plugin runs only if it is confined and the organisation's
+    /// policy declares that its credentials allow only reading.
     pub fn native(&self) -> NativePlugins {
-        if self.is_untrusted() {
-            return NativePlugins::Deny;
+        match self.native_for_trusted() {
+            NativePlugins::Confine if self.is_untrusted() && self.has_read_only_credentials() => {
+                NativePlugins::Confine
+            }
+            _ if self.is_untrusted() => NativePlugins::Deny,
+            native => native,
         }
+    }
+
+    /// Whether the organisation's policy confines the plugin and declares that its credentials allow
+    /// only reading.
+    fn has_read_only_credentials(&self) -> bool {
+        let declares = |file: &FileView| {
+            let confines = |set: &PolicySetting<_>| set.value == NativePlugins::Confine;
+            file.level == Level::Organisation && file.settings.native.as_ref().is_some_and(confines)
+        };
+        let untrusted = self.settings.untrusted.as_ref().map(|set| set.value);
+        untrusted == Some(UntrustedNative::ReadOnlyCredentials)
+            && self.files.iter().filter(|file| file.settings.untrusted.is_some()).any(declares)
+    }
+
+    fn native_for_trusted(&self) -> NativePlugins {
         let denies_by_default = self.files.iter().any(|file| {
             file.default_action == DefaultAction::Deny
                 && file.settings.native.is_none()
@@ -143,6 +165,72 @@ mod tests {
         assert_eq!(confinement(rules), Ok(NativeConfinement { read: both.clone(), write: both, ports }));
         let any = "allow network {\n hosts = [\"**\"]\n ports = [\"*\"]\n}";
         assert_eq!(confinement(any).map(|confinement| confinement.ports), Ok(None));
+    }
+
+    #[test]
+    fn organisation_lets_untrusted_configurations_use_confined_plugins() {
+        const DECLARED: &str = "native = \"confine\"\n  untrusted = \"read-only-credentials\"";
+        let root = Path::new("/srv/project");
+        let native = |settings: &[(Level, &str)], is_untrusted: bool| {
+            let files = settings.iter().map(|(level, settings)| {
+                let text = format!("otherwise = \"defer\"\nplugin \"acme/*\" {{\n  {settings}\n}}\n");
+                PolicyFile::parse(*level, &SourceFile::new("p.hcl", text), root).unwrap()
+            });
+            let mut policy = Policy::new(root, files, []);
+            if is_untrusted {
+                policy.distrust([]);
+            }
+            policy.for_plugin(&ProviderAddress::parse("acme/dns").unwrap()).native()
+        };
+        let organisation = [(Level::Organisation, DECLARED)];
+        assert_eq!(native(&organisation, true), NativePlugins::Confine);
+        assert_eq!(native(&organisation, false), NativePlugins::Confine);
+        for settings in [
+            vec![(Level::Organisation, "native = \"confine\"")],
+            vec![(Level::Organisation, "untrusted = \"read-only-credentials\"")],
+            vec![
+                (Level::Organisation, "untrusted = \"read-only-credentials\""),
+                (Level::User, "native = \"confine\""),
+            ],
+            vec![(
+                Level::Organisation,
+                "native = \"confine-files\"\n  untrusted = \"read-only-credentials\"",
+            )],
+            vec![(Level::Organisation, "native = \"warn\"\n  untrusted = \"read-only-credentials\"")],
+            vec![(Level::Organisation, DECLARED), (Level::Organisation, "untrusted = \"deny\"")],
+            vec![(Level::Organisation, DECLARED), (Level::User, "native = \"deny\"")],
+            vec![(Level::Organisation, DECLARED), (Level::RootModule, "native = \"deny\"")],
+        ] {
+            assert_eq!(native(&settings, true), NativePlugins::Deny, "{settings:?}");
+        }
+        let text = format!("plugin \"acme/dns\" {{\n  {DECLARED}\n}}\n");
+        for level in [Level::User, Level::RootModule] {
+            let problems = PolicyFile::parse(level, &SourceFile::new("p.hcl", &*text), root).unwrap_err();
+            assert!(problems.to_string().contains("Only a policy of the organisation"), "{problems}");
+        }
+    }
+
+    #[test]
+    fn untrusted_configuration_grants_its_plugin_nothing() {
+        let root = Path::new("/srv/project");
+        let organisation = "plugin \"acme/dns\" {\n  native = \"confine\"\n  untrusted = \
+                            \"read-only-credentials\"\n  allow network {\n    hosts = \
+                            [\"api.example.com\"]\n  }\n  allow filesystem {\n    directories = [\"/srv/zones\", \
+                            \"/srv/shared\"]\n    access = [\"read\", \"write\"]\n  }\n}\n";
+        let own = "plugin \"acme/dns\" {\n  native = \"confine\"\n  allow network {\n    hosts = \
+                   [\"**\"]\n  }\n  allow filesystem {\n    directories = [\"/srv\"]\n    access = [\"read\", \
+                   \"write\"]\n  }\n}\n";
+        let files = [(Level::Organisation, organisation), (Level::RootModule, own)]
+            .map(|(level, text)| PolicyFile::parse(level, &SourceFile::new("p.hcl", text), root).unwrap());
+        let mut policy = Policy::new(root, files, []);
+        policy.distrust([]);
+        let policy = policy.for_plugin(&ProviderAddress::parse("acme/dns").unwrap());
+        let confinement = policy.native_confinement().unwrap();
+        assert_eq!(confinement.read, ["/srv/shared", "/srv/zones"].map(PathBuf::from));
+        assert_eq!(confinement.write, Vec::<PathBuf>::new());
+        let may_resolve =
+            |name: &str| policy.grants_name_to_native_code(&wardian_access::Host::parse(name).unwrap());
+        assert!(may_resolve("api.example.com") && !may_resolve("evil.example"));
     }
 
     #[test]

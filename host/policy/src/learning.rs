@@ -22,6 +22,7 @@ use wardian_access::{
 };
 use wardian_address::ProviderAddress;
 
+use crate::decision::Decision;
 use crate::policy::{PluginPolicy, Policy};
 
 /// The places in which programs keep keys, passwords and sessions: names of files and directories, at
@@ -105,8 +106,8 @@ pub struct Learning {
     pub addresses: BTreeSet<AddressKind>,
     pub root_module: PathBuf,
     pub home: Option<PathBuf>,
-    /// The readable files in the templates of native plugins. A native plugin's reads are not
-    /// observed, so it can read only these files and those that rules grant.
+    /// The readable files in the templates of native plugins. The kernel's rules are fixed when a native
+    /// plugin starts, so it can read only these files and those that rules grant.
     pub template_files: BTreeMap<ProviderAddress, Vec<PathBuf>>,
 }
 
@@ -224,6 +225,22 @@ impl PluginPolicy {
         directories
     }
 
+    /// Whether an attempt of native code to open a file is recorded. `is_reachable` is whether the kernel
+    /// allows it. Files that every program needs are granted by no policy, and are not recorded.
+    pub fn records_opening(&self, request: &AccessRequest, is_reachable: bool) -> bool {
+        let is_in_template = || match request {
+            AccessRequest::File(file) => {
+                self.learnt_template_files().iter().any(|listed| is_within(file.path(), listed))
+            }
+            _ => false,
+        };
+        match self.decide(request) {
+            _ if !is_reachable => true,
+            Decision::Allowed(grant) => !grant.rules.is_empty() || is_in_template(),
+            Decision::Denied(_) => false,
+        }
+    }
+
     /// Returns the files that a native plugin can read only because the run learns.
     pub(crate) fn learnt_template_files(&self) -> Vec<PathBuf> {
         let learning = self.learning.as_ref().filter(|_| !self.is_untrusted());
@@ -335,6 +352,11 @@ mod tests {
     fn native_plugin_reads_files_of_its_template() {
         let policy = policy_for("hashicorp/aws", learning(), &[]);
         assert_eq!(policy.native_confinement().unwrap().read, [PathBuf::from("/home/me/.aws/config")]);
+        let is_recorded = |path: &str, is_reachable: bool| {
+            policy.records_opening(&file(path, FileOperation::Read), is_reachable)
+        };
+        assert!(is_recorded("/home/me/.aws/config", true) && is_recorded("/home/me/notes", false));
+        assert!(is_recorded("/home/me/.ssh/config", false) && !is_recorded("/etc/ssl/cert.pem", true));
         let denied = "otherwise = \"defer\"\nplugin \"*\" {\n  deny filesystem {\n    directories = \
                       [\"/home/me\"]\n  }\n}\n";
         let policy = policy_for("hashicorp/aws", learning(), &[(Level::User, denied)]);

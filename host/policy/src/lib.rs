@@ -76,7 +76,9 @@ pub use protected::classes_of_file_name;
 pub use protected::content::{MAX_CONTENT_HEADER_LENGTH, recognize_content};
 pub use publisher::{IdentityChange, IdentityPart, PublisherIdentity, PublisherIdentityError};
 pub use rule::Effect;
-pub use settings::{EvaluationSettings, NativePlugins, PluginLimits, PolicySetting, Settings};
+pub use settings::{
+    EvaluationSettings, NativePlugins, PluginLimits, PolicySetting, Settings, UntrustedNative,
+};
 pub use source_location::SourceLocation;
 pub use template::{PolicyTemplate, TemplateError, TemplateValues};
 pub use unenforceable::UnenforceableRule;

@@ -108,7 +108,7 @@ impl Reader<'_> {
         self.reject_unknown(
             body,
             noun,
-            &["native", "deterministic"],
+            &["native", "untrusted", "deterministic"],
             &["allow", "deny", "limits", "credential"],
         );
         let pattern = self.plugin_pattern(block);

@@ -58,6 +58,28 @@ impl fmt::Display for NativePlugins {
     }
 }
 
+/// The treatment of a native plugin under an untrusted configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UntrustedNative {
+    /// The plugin runs if it is confined. The organisation declares that the credentials that it can
+    /// reach allow only reading, since the configuration determines what it does with them.
+    ReadOnlyCredentials,
+    /// The plugin does not run.
+    Deny,
+}
+
+impl UntrustedNative {
+    pub(crate) const ALL: [Self; 2] = [Self::ReadOnlyCredentials, Self::Deny];
+
+    /// Returns the name in a policy.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnlyCredentials => "read-only-credentials",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// Resource limits of a plugin. If a limit is absent, the host's default applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginLimits {
@@ -192,6 +214,8 @@ pub struct Settings {
     pub limits: PluginLimits,
     /// The treatment of native code.
     pub native: Option<PolicySetting<NativePlugins>>,
+    /// The treatment of native code under an untrusted configuration.
+    pub untrusted: Option<PolicySetting<UntrustedNative>>,
     /// Whether clocks and randomness return the same values in each run.
     pub deterministic: Option<PolicySetting<bool>>,
 }
@@ -206,6 +230,7 @@ impl Settings {
         let flag = |set: &Option<PolicySetting<bool>>| set.as_ref().map(|set| set.value);
         limits(self) == limits(other)
             && value(&self.native) == value(&other.native)
+            && self.untrusted.as_ref().map(|set| set.value) == other.untrusted.as_ref().map(|set| set.value)
             && flag(&self.deterministic) == flag(&other.deterministic)
     }
 
@@ -213,6 +238,7 @@ impl Settings {
     pub(crate) fn narrow_to(&mut self, other: &Self) {
         self.limits.narrow_to(&other.limits);
         narrow(&mut self.native, other.native.as_ref(), |one, two| one > two);
+        narrow(&mut self.untrusted, other.untrusted.as_ref(), |one, two| one > two);
         narrow(&mut self.deterministic, other.deterministic.as_ref(), |one, two| *one && !*two);
     }
 
@@ -226,6 +252,7 @@ impl Settings {
         for (_, settings) in by_specificity {
             result.limits.overlay_with(settings.limits);
             overlay(&mut result.native, settings.native);
+            overlay(&mut result.untrusted, settings.untrusted);
             overlay(&mut result.deterministic, settings.deterministic);
         }
         result

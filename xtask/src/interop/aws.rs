@@ -3,14 +3,18 @@
 //! Each host has a separate server with separate objects. Both hosts run the same steps at the same
 //! time. After half of the steps, they swap: each host continues with the other host's state and
 //! server.
+//!
+//! Wardian then learns a policy for the configuration, and runs under it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
+use super::aws_learning::learnt_policy_problems;
 use super::documents::{compare, plans_by_resource, states_by_resource};
 use super::generated::Generated;
 use super::mirror;
@@ -84,8 +88,19 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
         side("terraform", &terraform, &for_terraform)?,
         side("wardian", &workspace.host_program("wardian"), &for_wardian)?,
     ];
+    let for_learning = Server::start(&server)?;
+    let learning = side("learning", &workspace.host_program("wardian"), &for_learning)?;
+    fs::remove_file(learning.directory.join("wardian.policy.hcl"))?;
     let mut report = Report::default();
-    let worked = steps(&sides, &mut report);
+    // The provider mostly waits for the server.
+    let worked = thread::scope(|scope| {
+        let learnt = scope.spawn(|| learnt_policy_problems(&learning.program, &learning.directory));
+        let worked = steps(&sides, &mut report);
+        begin(&mut report, "learn");
+        let learnt = learnt.join().map_err(|_| anyhow::anyhow!("the thread that learns panicked"))?;
+        report.note("(policy)", learnt.map(|problems| (!problems.is_empty()).then(|| problems.join("\n")))?);
+        worked
+    });
     let code = report.print();
     worked.map(|()| code)
 }
@@ -155,7 +170,7 @@ fn begin(report: &mut Report, step: &'static str) {
 /// Runs the same steps on both sides concurrently.
 fn both<T: Send>(sides: [&Side; 2], work: impl Fn(&Side) -> Result<T> + Sync) -> Result<[T; 2]> {
     let work = &work;
-    let (left, right) = std::thread::scope(|scope| {
+    let (left, right) = thread::scope(|scope| {
         let right = scope.spawn(move || work(sides[1]));
         (work(sides[0]), right.join())
     });

@@ -9,10 +9,10 @@ use super::options::ColorArguments;
 /// `audit`.
 #[derive(Args, Debug)]
 pub(crate) struct AuditCommandArguments {
-    /// The audit log: the file that -audit-log or WARDIAN_AUDIT named in a run.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Print only the policy that allows the accesses that were allowed in the run.
+    /// The audit logs: the files that -audit-log or WARDIAN_AUDIT named in runs.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print only the policy that allows the accesses that were allowed in the runs.
     #[arg(long, conflicts_with = "json")]
     pub(crate) suggest_policy: bool,
     /// Print JSON.

@@ -38,9 +38,10 @@ pub(crate) struct AuditArguments {
 /// The option for untrusted configurations.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct TrustArguments {
-    /// Do not trust the configuration, for example that of a pull request: native plugins are
-    /// not run, nothing is written or started, requests go only where the organisation's policy
-    /// allows, and files outside the directory are not read.
+    /// Do not trust the configuration, for example that of a pull request: native plugins run
+    /// only confined and if the organisation's policy allows it, nothing is written or started,
+    /// requests go only where the organisation's policy allows, and files outside the directory
+    /// are not read.
     #[arg(long)]
     pub(crate) untrusted: bool,
 }

@@ -1,11 +1,15 @@
 //! The arguments of the `policy` commands.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use wardian_access::AddressKind;
 use wardian_address::ProviderAddress;
 
+use super::CommandLine;
 use super::options::ColorArguments;
+use super::values::learnt_address;
 
 /// `policy`.
 #[derive(Args, Debug)]
@@ -34,6 +38,15 @@ pub(crate) enum PolicyCommand {
     /// With -template, adds the rules that a well-known native provider needs, and confines it to
     /// them. Some templates need values that only you know, in -hosts or -directories.
     Grant(Box<PolicyGrantArguments>),
+    /// Learn the policy that a command needs.
+    ///
+    /// Runs the command, and writes the smallest policy that allows its accesses. During the run,
+    /// plugins may open connections and read files although no rule grants it. Denials in
+    /// policies, protected files, keys and metadata addresses stay out of reach, and plugins write
+    /// no files and start no programs. Native plugins run confined.
+    ///
+    /// Review the rules: a malicious plugin's accesses are also learnt.
+    Learn(Box<PolicyLearnArguments>),
 }
 
 /// `policy check`.
@@ -112,6 +125,32 @@ pub(crate) struct PolicyGrantArguments {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
+}
+
+/// `policy learn`.
+#[derive(Args, Debug)]
+pub(crate) struct PolicyLearnArguments {
+    /// The command, after `--`: plan, refresh or validate, with its options.
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub(crate) words: Vec<OsString>,
+    /// The file to write, instead of wardian.policy.hcl.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Add the missing rules to the file, for example after another command or on another machine.
+    #[arg(long)]
+    pub(crate) append: bool,
+    /// Also learn connections to these kinds of addresses: private, loopback, link-local.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = learnt_address)]
+    pub(crate) addresses: Vec<AddressKind>,
+    /// Allow the commands apply, destroy and import, which change objects under a policy that is
+    /// not known yet.
+    #[arg(long)]
+    pub(crate) allow_changes: bool,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+    /// The parsed command.
+    #[arg(skip)]
+    pub(crate) learnt: Option<Box<CommandLine>>,
 }
 
 /// `policy explain`.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wardian_access::AddressKind;
+use wardian_policy::Learning;
 use wardian_value::duration::GoDuration;
 
 /// The number of concurrent operations, unless an option changes it.
@@ -22,9 +24,26 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     parsed.ok_or_else(|| "it must be a duration such as 30s, 5m or 1h30m".to_owned())
 }
 
+/// Parses a kind of addresses that a policy can learn.
+pub(super) fn learnt_address(text: &str) -> Result<AddressKind, String> {
+    let known = Learning::ADDRESSES;
+    known.into_iter().find(|kind| kind.word() == text).ok_or_else(|| {
+        let words: Vec<&str> = known.iter().map(|kind| kind.word()).collect();
+        format!("the valid values are: {}", words.join(", "))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metadata_addresses_cannot_be_learnt() {
+        assert_eq!(learnt_address("link-local"), Ok(AddressKind::LinkLocal));
+        for bad in ["metadata", "public", "10.0.0.0/8", ""] {
+            assert!(learnt_address(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn parallelism_zero_selects_the_default() {

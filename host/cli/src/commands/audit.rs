@@ -1,5 +1,6 @@
-//! `wardian audit`: summarizes the audit log of a run.
+//! `wardian audit`: summarizes the audit logs of runs.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -32,22 +33,18 @@ impl CommandSpec for AuditCommandArguments {
     }
 }
 
-/// Prints the summary of an audit log, or the policy that the run requires.
+/// Prints the summary of audit logs, or the policy that the runs require.
 fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
-    let summary = read(&arguments.file)?;
-    warn_of_unreadable(context, &arguments.file, &summary);
+    let mut summary = Summary::default();
+    for path in &arguments.files {
+        let unreadable = read(path, &mut summary)?;
+        warn_of_unreadable(context, path, &unreadable);
+        summary.unreadable.extend(unreadable);
+    }
     if arguments.suggest_policy {
         let least = summary.least_privilege_policy(&context.app.directory);
         context.shell.print(PrintableText::from_lines(&least.text));
-        if !least.left_out.is_empty() {
-            let mut text = PrintableText::from(
-                "Warning: No rule can allow exactly these accesses. Add rules manually if the run needs them:",
-            );
-            for one in &least.left_out {
-                append!(text, "\n - {one}");
-            }
-            context.shell.note(text);
-        }
+        note_left_out(context, &least.left_out);
     } else if arguments.json {
         context.shell.print_json(&pretty(&AuditDocument::new(&summary)));
     } else {
@@ -56,20 +53,35 @@ fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-fn read(path: &Path) -> Outcome<Summary> {
-    let read = File::open(path).and_then(|file| Summary::read(BufReader::new(file)));
+/// Prints the accesses that a synthesized policy does not allow.
+pub(super) fn note_left_out(context: &CommandContext, left_out: &BTreeSet<String>) {
+    if left_out.is_empty() {
+        return;
+    }
+    let mut text = PrintableText::from(
+        "Warning: No rule can allow exactly these accesses. Add rules manually if the run needs them:",
+    );
+    for one in left_out {
+        append!(text, "\n - {one}");
+    }
+    context.shell.note(text);
+}
+
+/// Adds an audit log to a summary, and returns the numbers of the lines that are not records.
+fn read(path: &Path, summary: &mut Summary) -> Outcome<Vec<u64>> {
+    let read = File::open(path).and_then(|file| summary.add_log(BufReader::new(file)));
     read.map_err(|error| {
         let detail = format!("The audit log {} cannot be read: {}.", path.display(), system_reason(&error));
         Failure::Diagnostics(Diagnostic::error("Audit log cannot be read", detail).into())
     })
 }
 
-fn warn_of_unreadable(context: &CommandContext, path: &Path, summary: &Summary) {
-    let Some(first) = summary.unreadable.first() else { return };
+fn warn_of_unreadable(context: &CommandContext, path: &Path, unreadable: &[u64]) {
+    let Some(first) = unreadable.first() else { return };
     context.shell.note(printable!(
         "Warning: {} lines of {} are not audit records, the first of them line {first}. A killed run may \
          leave one such line; more of them mean that another program has written to the file.",
-        summary.unreadable.len(),
+        unreadable.len(),
         path.display()
     ));
 }

@@ -1,4 +1,4 @@
-//! Parses the settings of a plugin: `native`, `deterministic`, and the blocks `limits` and
+//! Parses the settings of a plugin: `native`, `untrusted`, `deterministic`, and the blocks `limits` and
 //! `credential`.
 
 use std::path::Path;
@@ -12,7 +12,9 @@ use super::values::reject_control_characters;
 use crate::credential::{CredentialBinding, CredentialSource};
 use crate::level::Level;
 use crate::rule::{Effect, Ports};
-use crate::settings::{EvaluationSettings, NativePlugins, PluginLimits, PolicySetting, Settings};
+use crate::settings::{
+    EvaluationSettings, NativePlugins, PluginLimits, PolicySetting, Settings, UntrustedNative,
+};
 use crate::units::{parse_duration, parse_size};
 
 /// Headers that determine the destination or the framing of a request.
@@ -39,6 +41,19 @@ impl Reader<'_> {
             let words = NativePlugins::ALL.map(|native| (native.as_str(), native));
             let value = self.keyword(attribute, &words);
             settings.native = self.set(value, attribute);
+        }
+        if let Some(attribute) = body.attribute("untrusted") {
+            let words = UntrustedNative::ALL.map(|one| (one.as_str(), one));
+            let value = self.keyword(attribute, &words);
+            settings.untrusted = self.set(value, attribute);
+            if self.level != Level::Organisation {
+                self.problem(
+                    "Setting of the organisation",
+                    "Only a policy of the organisation can contain \"untrusted\", because it decides that the \
+                     credentials of a plugin may be used for configurations of other people.",
+                    &attribute.name_span,
+                );
+            }
         }
         if let Some(attribute) = body.attribute("deterministic") {
             let value = self.boolean(attribute);

@@ -56,6 +56,10 @@ struct NeededFileAccess {
 /// Scheme, port and addresses, unless they are a rule's defaults.
 type NetworkKey = (Option<String>, Option<u16>, Option<String>);
 
+/// The hosts or directories of rules whose other arguments are equal, with the resources that needed
+/// them.
+type JoinedRules<K> = BTreeMap<K, (Vec<String>, Resources)>;
+
 impl PluginAccesses {
     pub(super) fn new(widening: Option<Widening>) -> Self {
         Self { widening, ..Self::default() }
@@ -148,8 +152,7 @@ impl PluginAccesses {
     pub(super) fn rules(self, observed: &ObservedAccesses) -> Vec<String> {
         let command = observed.command.as_deref();
         let mut rules = Vec::new();
-        let mut destinations: BTreeMap<(NetworkKey, Option<BTreeSet<String>>), (Vec<String>, Resources)> =
-            BTreeMap::new();
+        let mut destinations: JoinedRules<(NetworkKey, Option<BTreeSet<String>>)> = BTreeMap::new();
         for ((key, host), needed) in self.network {
             let (hosts, resources) = destinations.entry((key, needed.methods)).or_default();
             hosts.push(host);
@@ -165,8 +168,7 @@ impl PluginAccesses {
             arguments.extend(reason(command, &resources));
             rules.push(rule("network", &arguments));
         }
-        let mut directories: BTreeMap<(Vec<&'static str>, ProtectedClasses), (Vec<String>, Resources)> =
-            BTreeMap::new();
+        let mut directories: JoinedRules<(Vec<&'static str>, ProtectedClasses)> = BTreeMap::new();
         for (path, needed) in outermost(&self.files) {
             let words = needed.operations.iter().map(|operation| operation.word()).collect();
             let (paths, resources) = directories.entry((words, needed.classes)).or_default();

@@ -49,6 +49,7 @@ mod native_supervision;
 mod newcomer;
 mod options;
 mod policy_commands;
+mod policy_learn;
 mod policy_templates;
 #[cfg(unix)]
 mod product_names;
@@ -77,6 +78,7 @@ mod terraform_interop;
 mod third_party_provisioners;
 mod tool_patterns;
 mod untrusted;
+mod untrusted_native;
 mod winrm_provisioners;
 mod workspaces;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! The directories that policies grant, each opened once for all instances, and the names that
 //! policies use for the files in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,13 +52,7 @@ impl GrantedFiles {
     /// Returns the directories that a policy grants, in a run whose root module is in
     /// `root_module`, an absolute path.
     pub(crate) fn by_policy(policy: &PluginPolicy, root_module: &Path) -> Self {
-        let granted: BTreeMap<PathBuf, bool> = policy
-            .component_directories()
-            .into_iter()
-            // A component cannot connect to sockets.
-            .filter(|(_, access)| access.iter().any(|access| *access != FileOperation::Connect))
-            .map(|(path, access)| (path, access.contains(&FileOperation::Write)))
-            .collect();
+        let granted = granted_roots(policy);
         let writable_directories =
             Arc::new(WritableDirectories::new(policy.writable_directories().map(Path::to_owned)));
         let root = |path: &Path| {
@@ -124,6 +118,30 @@ impl GrantedFiles {
     pub(crate) fn writable_directories(&self) -> &Arc<WritableDirectories> {
         &self.writable_directories
     }
+}
+
+/// Returns the directories through which a plugin reaches the granted paths, and whether it may write
+/// in them. Each access is authorized by its path, so a directory grants nothing by itself.
+fn granted_roots(policy: &PluginPolicy) -> BTreeMap<PathBuf, bool> {
+    // A component cannot connect to sockets.
+    let is_usable =
+        |access: &BTreeSet<FileOperation>| access.iter().any(|one| *one != FileOperation::Connect);
+    let granted: BTreeMap<PathBuf, BTreeSet<FileOperation>> =
+        policy.component_directories().into_iter().filter(|(_, access)| is_usable(access)).collect();
+    let mut roots = BTreeMap::new();
+    for (path, access) in &granted {
+        let is_writable = access.contains(&FileOperation::Write);
+        let is_in_granted = || path.ancestors().skip(1).any(|outer| granted.contains_key(outer));
+        let root = match (path.parent(), path.symlink_metadata()) {
+            // A file is reached through its directory.
+            (Some(parent), Ok(metadata)) if metadata.is_file() => parent,
+            // A path that does not exist may become a file.
+            (_, Err(_)) if !is_writable && is_in_granted() => continue,
+            _ => path,
+        };
+        *roots.entry(root.to_owned()).or_default() |= is_writable;
+    }
+    roots
 }
 
 impl Root {
