@@ -21,6 +21,8 @@
 //! This crate does not depend on plugins or policy: a [`NativeAuthority`](wardian_access::NativeAuthority)
 //! decides and records. It reads no environment variables.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 mod confinement;
 mod landlock;
 mod level;

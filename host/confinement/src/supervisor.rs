@@ -195,9 +195,7 @@ impl Supervisor {
                     Ok(answer) => answer,
                     Err((connect, address)) => {
                         let supervisor = Arc::clone(self);
-                        let f = connect.connect(address, supervisor);
-                        eprintln!("SIZE {}", std::mem::size_of_val(&f));
-                        tasks.spawn_on(f, runtime);
+                        tasks.spawn_on(connect.connect(address, supervisor), runtime);
                         return;
                     }
                 },
