@@ -22,6 +22,7 @@ mod linux {
     use std::thread;
 
     use wardian_access::Scheme;
+    use wardian_confinement::{ConfinementLevel, supported_level};
 
     use super::support::{Allowing, Level, Run};
 
@@ -29,6 +30,9 @@ mod linux {
     const RUNS: usize = 5;
 
     pub(super) fn main() {
+        if supported_level().level < ConfinementLevel::Filtered {
+            return;
+        }
         let program = PathBuf::from(std::env::args_os().nth(1).expect("the program is an argument"));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.unwrap();

@@ -29,6 +29,9 @@ const RESPONSE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: clos
 
 #[tokio::test(flavor = "multi_thread")]
 async fn python_resolves_connects_and_is_denied_everything_else() {
+    if !support::is_supported() {
+        return;
+    }
     let Some(python) = support::find("python3") else { return };
     let port = server(RESPONSE);
     let other = server(RESPONSE);
@@ -75,6 +78,9 @@ for attempt in (
 
 #[tokio::test(flavor = "multi_thread")]
 async fn curl_resolves_and_connects() {
+    if !support::is_supported() {
+        return;
+    }
     let Some(curl) = support::find("curl") else { return };
     let port = server(RESPONSE);
     let allowing = Allowing::http("api.test", port);

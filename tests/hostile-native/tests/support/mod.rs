@@ -19,7 +19,9 @@ use wardian_access::{
     AllowedConnection, ConnectionRecord, Denied, FileOperation, Host, NativeAuthority, ProcessAuthority,
     Scheme,
 };
-use wardian_confinement::{ConfinedChild, Confinement, LandlockRules, SupervisorOptions, TcpPorts};
+use wardian_confinement::{
+    ConfinedChild, Confinement, ConfinementLevel, LandlockRules, SupervisorOptions, TcpPorts, supported_level,
+};
 use wardian_network::Resolver;
 use wardian_process::Spawner;
 
@@ -27,6 +29,7 @@ use wardian_process::Spawner;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     None,
+    FilesAndPorts,
     Filtered,
 }
 
@@ -34,6 +37,7 @@ impl Level {
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::FilesAndPorts => "files and ports",
             Self::Filtered => "filtered",
         }
     }
@@ -244,7 +248,7 @@ impl Run {
 
     pub async fn at_level(&self, level: Level, allowing: &Allowing) -> Seen {
         match level {
-            Level::Filtered => self.supervised(allowing).await,
+            Level::Filtered | Level::FilesAndPorts => self.confined(level, allowing).await,
             Level::None => {
                 let own = tempfile::tempdir().unwrap();
                 let directory = self.directory.as_deref().unwrap_or(own.path());
@@ -263,7 +267,7 @@ impl Run {
     /// Starts the program, and never returns.
     pub async fn at_level_without_waiting(&self, level: Level, allowing: &Allowing) {
         let _running: Box<dyn Any> = match level {
-            Level::Filtered => Box::new(self.start(allowing).await),
+            Level::Filtered | Level::FilesAndPorts => Box::new(self.start(level, allowing).await),
             Level::None => {
                 Box::new(self.command(self.directory.as_deref().unwrap_or(Path::new("/"))).spawn().unwrap())
             }
@@ -272,7 +276,11 @@ impl Run {
     }
 
     pub async fn supervised(&self, allowing: &Allowing) -> Seen {
-        let (mut confined, _spawner, _temporary) = self.start(allowing).await;
+        self.confined(Level::Filtered, allowing).await
+    }
+
+    async fn confined(&self, level: Level, allowing: &Allowing) -> Seen {
+        let (mut confined, _spawner, _temporary) = self.start(level, allowing).await;
 
         let group = confined.child.id().unwrap_or_default();
         let (mut stdout, mut stderr) = (String::new(), String::new());
@@ -285,11 +293,13 @@ impl Run {
         let status = tokio::time::timeout(Duration::from_mins(1), waiting).await.expect("the program ends");
         // Kills the descendants.
         drop(confined);
-        wait_for_end_of_group(group);
+        if level == Level::Filtered {
+            wait_for_end_of_group(group);
+        }
         Seen { stdout, stderr, code: status.code() }
     }
 
-    async fn start(&self, allowing: &Allowing) -> (ConfinedChild, Spawner, TempDir) {
+    async fn start(&self, level: Level, allowing: &Allowing) -> (ConfinedChild, Spawner, TempDir) {
         let temporary = tempfile::tempdir().unwrap();
         let own = self.directory.clone().unwrap_or_else(|| temporary.path().to_owned());
         let mut execute: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -299,7 +309,10 @@ impl Run {
             execute,
             write: vec!["/dev/null".into()],
             real_write: vec![own.clone()],
-            tcp: TcpPorts::NoneIfSupported,
+            tcp: match level {
+                Level::Filtered => TcpPorts::NoneIfSupported,
+                _ => TcpPorts::Only(vec![allowing.port..=allowing.port]),
+            },
             ..LandlockRules::default()
         };
         let supervision = SupervisorOptions {
@@ -312,7 +325,7 @@ impl Run {
         };
         let confinement = Confinement {
             rules,
-            supervision: Some(supervision),
+            supervision: (level == Level::Filtered).then_some(supervision),
             max_memory: self.max_memory,
             max_file_size: self.max_file_size,
         };
@@ -349,6 +362,16 @@ pub fn processes_of_group(group: u32) -> Vec<u32> {
             !matches!(state, Some("Z" | "X")) && own == Some(&group.to_string())
         })
         .collect()
+}
+
+/// Whether this machine supports supervision; prints a message if it does not.
+pub fn is_supported() -> bool {
+    let supported = supported_level();
+    let is_supported = supported.level >= ConfinementLevel::Filtered;
+    if !is_supported {
+        println!("skipped: {supported:?}");
+    }
+    is_supported
 }
 
 /// Returns the path of a program; prints a message if there is none.
