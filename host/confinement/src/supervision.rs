@@ -30,7 +30,7 @@ pub struct SupervisorOptions {
 pub struct ProgramAccess {
     /// Bare names or absolute paths.
     pub programs: Vec<String>,
-    /// The host's program, which implements the mode [`crate::shim`].
+    /// The host's program, which implements the mode of [`run_shim`](crate::run_shim).
     pub host_program: PathBuf,
     pub launcher: Arc<Launcher>,
     /// The working directory of programs.

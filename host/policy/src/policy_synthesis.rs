@@ -61,7 +61,7 @@ pub struct LeastPrivilegePolicy {
 
 /// Returns the policy that allows exactly these accesses, with rules merged if the result is
 /// equivalent; for native plugins with a template, also the accesses to other hosts of the same
-/// services (see [`widening`]). The cost is linear in the number of accesses and the depth of their
+/// services. The cost is linear in the number of accesses and the depth of their
 /// paths.
 pub fn least_privilege_policy(observed: &ObservedAccesses) -> LeastPrivilegePolicy {
     let (plugins, left_out) = group(observed, |_| true);

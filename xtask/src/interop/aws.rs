@@ -88,6 +88,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
         side("terraform", &terraform, &for_terraform)?,
         side("wardian", &workspace.host_program("wardian"), &for_wardian)?,
     ];
+    // Wardian continues in Terraform's directory, there also with the rules of the template.
+    let template = ["policy", "grant", "hashicorp/aws", "-template", "-yes", "-no-color"];
+    sides[1].program.run(&sides[0].directory, &template)?;
     let for_learning = Server::start(&server)?;
     let learning = side("learning", &workspace.host_program("wardian"), &for_learning)?;
     fs::remove_file(learning.directory.join("wardian.policy.hcl"))?;
