@@ -31,7 +31,7 @@ use crate::{executable, sandbox_exec};
 use wardian_access::NativeAuthority;
 use wardian_confinement::{
     ConfinedChild, Confinement, ConfinementError, LandlockRules, PreparedConfinement, ProgramAccess,
-    SupervisionHandle, SupervisorOptions,
+    SupervisionHandle, SupervisorOptions, connect_within,
 };
 use wardian_network::Resolver;
 use wardian_network::proxy::ProxySettings;
@@ -516,19 +516,12 @@ async fn reach(address: &PluginAddress) -> io::Result<Box<dyn Bidirectional>> {
 }
 
 /// Connects to a supervised process, whose own connections are checked: it must not make the host connect
-/// to another program. The socket that was checked is the one that is connected.
+/// to another program.
 async fn reach_supervised(address: &PluginAddress, own: &Path) -> io::Result<Box<dyn Bidirectional>> {
-    use rustix::fs::{Mode, OFlags, open};
-    use std::os::fd::AsRawFd as _;
     let other =
         || io::Error::new(io::ErrorKind::PermissionDenied, "it is not a socket in the plugin's directory");
     let PluginAddress::Unix(path) = address else { return Err(other()) };
-    let socket = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())?;
-    let opened = PathBuf::from(format!("/proc/self/fd/{}", socket.as_raw_fd()));
-    if !std::fs::read_link(&opened)?.starts_with(own) {
-        return Err(other());
-    }
-    Ok(Box::new(UnixStream::connect(&opened).await?))
+    Ok(Box::new(connect_within(path, own).await?.ok_or_else(other)?))
 }
 
 /// Reads the first line, up to the maximum length of a handshake; `None` if there is no line.

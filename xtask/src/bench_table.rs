@@ -1,8 +1,12 @@
 //! The table of measurements that `cargo xtask bench` prints.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+
+use crate::progress::note;
+use crate::workspace::Workspace;
 
 /// A row of the table.
 pub(crate) struct Row {
@@ -22,6 +26,22 @@ impl Row {
 
 pub(crate) fn median(sorted: &[Duration]) -> Duration {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// Returns the paths of the host's programs that a measurement needs; [`None`], with a note, if one of
+/// them does not exist.
+pub(crate) fn programs<const N: usize>(
+    workspace: &Workspace,
+    names: [&str; N],
+    measured: &str,
+) -> Option<[PathBuf; N]> {
+    let programs = names.map(|name| workspace.host_program(name));
+    let absent = programs.iter().find(|file| !file.is_file());
+    if let Some(absent) = absent {
+        note(&format!("skipped the measurements of {measured}: {} does not exist", absent.display()));
+        return None;
+    }
+    Some(programs)
 }
 
 /// Parses a line that an example printed.

@@ -8,10 +8,11 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::bench_table::{Row, call_row, megabytes};
+use crate::bench_table::{Row, call_row, megabytes, programs};
 use crate::comparison::{self, shared, wall, write};
 use crate::interop::mirror;
 use crate::measure;
+use crate::mirror_settings::mirror_settings;
 use crate::process;
 use crate::process_stats::{self, ProcessStats};
 use crate::progress::{Step, note};
@@ -55,12 +56,10 @@ pub(crate) fn rows(
 }
 
 fn round_trips(workspace: &Workspace, directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
-    let program = workspace.host_program(ROUND_TRIPS);
-    let fake = workspace.host_program("wardian-native-plugin");
-    if let Some(absent) = [&program, &fake].into_iter().find(|file| !file.is_file()) {
-        note(&format!("skipped the measurements of the bridge: {} does not exist", absent.display()));
+    let Some([program, fake]) = programs(workspace, [ROUND_TRIPS, "wardian-native-plugin"], "the bridge")
+    else {
         return Ok(Vec::new());
-    }
+    };
     let step = Step::start("Measuring the bridge");
     fs::create_dir_all(directory)?;
     let served = directory.join("terraform-provider-null_v1.0.0");
@@ -122,11 +121,7 @@ impl Bench<'_> {
 fn aws(directory: &Path, wardian: &Path, terraform: Option<&Path>, mirror: &Path) -> Result<Vec<Row>> {
     let step = Step::start("Measuring with the AWS provider");
     let settings = directory.join("settings.tfrc");
-    let installation = format!(
-        "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
-        mirror.display().to_string()
-    );
-    write(&settings, &installation)?;
+    write(&settings, &mirror_settings(mirror))?;
     let environment = vec![
         ("TF_CLI_CONFIG_FILE", settings),
         ("WARDIAN_CACHE_DIR", directory.join("cache")),

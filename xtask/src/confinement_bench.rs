@@ -7,10 +7,11 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::bench_table::{Row, call_row};
+use crate::bench_table::{Row, call_row, programs};
 use crate::comparison::{shared, write};
 use crate::interop::mirror;
 use crate::measure;
+use crate::mirror_settings::mirror_settings;
 use crate::process;
 use crate::progress::{Step, note};
 use crate::workspace::Workspace;
@@ -69,12 +70,11 @@ pub(crate) fn rows(workspace: &Workspace, directory: &Path, wardian: &Path) -> R
 }
 
 fn connections(workspace: &Workspace) -> Result<Vec<Row>> {
-    let program = workspace.host_program(CONNECTIONS);
-    let hostile = workspace.host_program("wardian-hostile-native");
-    if let Some(absent) = [&program, &hostile].into_iter().find(|file| !file.is_file()) {
-        note(&format!("skipped the measurements of connections: {} does not exist", absent.display()));
+    let Some([program, hostile]) =
+        programs(workspace, [CONNECTIONS, "wardian-hostile-native"], "connections")
+    else {
         return Ok(Vec::new());
-    }
+    };
     let step = Step::start("Measuring confined connections");
     let mut command = Command::new(&program);
     let lines = process::output(process::without_settings(command.arg(&hostile)))?;
@@ -93,11 +93,7 @@ impl Side {
     fn new(place: &Path, policy: Option<&str>, mirror: &Path) -> Result<Self> {
         let directory = place.join(if policy.is_some() { "confined" } else { "unconfined" });
         let settings = directory.join("settings.tfrc");
-        let installation = format!(
-            "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
-            mirror.display().to_string()
-        );
-        write(&settings, &installation)?;
+        write(&settings, &mirror_settings(mirror))?;
         let mut configuration = CONFIGURATION.to_owned();
         for number in 0..OBJECTS {
             let _ = write!(

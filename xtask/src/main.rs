@@ -19,6 +19,7 @@ mod interop;
 mod language_bench;
 mod limits;
 mod measure;
+mod mirror_settings;
 mod oracle;
 mod policy_bench;
 mod process;

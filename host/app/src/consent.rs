@@ -13,7 +13,7 @@ use std::path::Path;
 
 use wardian_address::ProviderAddress;
 use wardian_declaration::{Approval, ApprovedCapabilities, Declaration};
-use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
 use wardian_install::selection::Selection;
 use wardian_policy::{
@@ -21,12 +21,12 @@ use wardian_policy::{
     add_block, add_grants, grant_block, load,
 };
 
-use crate::atomic_write;
 use crate::consent_lock::{self, component_name};
 use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::{AppEvent, CapabilityChange, Confirmation, NativeReplacement, RequestedCapability};
 use crate::plugin_name::plugin_name;
+use crate::policy_file::{read_policy, write_policy};
 use crate::publisher_consent::{self, PublisherChange};
 
 /// Options for obtaining consent.
@@ -448,13 +448,7 @@ pub fn write_block(
 
 fn rewrite_policy(change: impl FnOnce(Option<&str>) -> Result<String, Diagnostics>) -> Result<(), AppError> {
     let path = Path::new(POLICY_FILE_NAME);
-    let cannot = |verb: &str, error: std::io::Error| {
-        AppError::new(
-            format!("Policy file cannot be {verb}"),
-            format!("The file {POLICY_FILE_NAME} cannot be {verb}: {}.", system_reason(&error)),
-        )
-    };
-    let old = consent_lock::read_text(path).map_err(|error| cannot("read", error))?;
+    let old = read_policy(path)?;
     let new = change(old.as_deref())?;
-    atomic_write::write(path, new.as_bytes()).map_err(|error| cannot("written", error))
+    write_policy(path, &new)
 }

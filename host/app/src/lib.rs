@@ -47,6 +47,7 @@ mod plugin_name;
 pub mod plugin_path;
 mod plugin_policy;
 pub mod plugins;
+pub mod policy_file;
 pub mod policy_learning;
 pub mod protected_files;
 mod published_hashes;

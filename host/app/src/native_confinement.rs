@@ -16,7 +16,7 @@ use wardian_diagnostic::Diagnostic;
 pub use wardian_legacy_grpc_bridge::{ConfinementLevel, SHIM_ARGUMENT, run_shim};
 use wardian_legacy_grpc_bridge::{
     LandlockRules, NativePackage, NativeSupervisor, ProcessConfinement, ProgramAccess, Reattachment,
-    TcpPorts, supported_level,
+    SupportedLevel, TcpPorts, supported_level,
 };
 use wardian_monitor::{AuditLog, Monitor, NativeMonitor, PluginIdentity};
 use wardian_network::proxy::{ProxyError, ProxySettings};
@@ -101,22 +101,27 @@ pub fn for_program(
     Ok(Some(ProcessConfinement { rules, supervisor, max_memory, max_file_size, max_connections }))
 }
 
+/// Returns the level that a policy requires or prefers; `None` if it requires no confinement.
+fn wanted_level(native: NativePlugins) -> Option<ConfinementLevel> {
+    match native {
+        NativePlugins::Confine | NativePlugins::ConfineOrWarn => Some(ConfinementLevel::Filtered),
+        NativePlugins::ConfineFiles => Some(ConfinementLevel::FilesAndPorts),
+        NativePlugins::Allow | NativePlugins::Warn | NativePlugins::Deny => None,
+    }
+}
+
 /// Returns the level at which a plugin runs; `None` if it is not confined.
 fn level_for(
     address: &ProviderAddress,
     native: NativePlugins,
     frontend: &dyn Frontend,
 ) -> Result<Option<ConfinementLevel>, AppError> {
-    let wanted = match native {
-        NativePlugins::Confine | NativePlugins::ConfineOrWarn => ConfinementLevel::Filtered,
-        NativePlugins::ConfineFiles => ConfinementLevel::FilesAndPorts,
-        NativePlugins::Allow | NativePlugins::Warn | NativePlugins::Deny => return Ok(None),
-    };
+    let Some(wanted) = wanted_level(native) else { return Ok(None) };
     let supported = supported_level();
     if supported.level >= wanted {
         return Ok(Some(wanted));
     }
-    let missing = supported.missing.as_deref().unwrap_or("this machine does not support it");
+    let missing = missing_support(supported);
     if native != NativePlugins::ConfineOrWarn {
         return Err(refused(
             address,
@@ -271,20 +276,10 @@ pub fn check_running(
     }
 }
 
-/// Returns whether the policy requires or prefers confinement.
-pub fn is_wanted(native: NativePlugins) -> bool {
-    matches!(native, NativePlugins::Confine | NativePlugins::ConfineFiles | NativePlugins::ConfineOrWarn)
-}
-
 /// Returns the level at which a plugin would run on this machine, for display; `None` if the policy
 /// does not require or prefer confinement.
 pub fn displayed_level(native: NativePlugins) -> Option<ConfinementLevel> {
-    let wanted = match native {
-        NativePlugins::Confine | NativePlugins::ConfineOrWarn => ConfinementLevel::Filtered,
-        NativePlugins::ConfineFiles => ConfinementLevel::FilesAndPorts,
-        NativePlugins::Allow | NativePlugins::Warn | NativePlugins::Deny => return None,
-    };
-    Some(wanted.min(supported_level().level))
+    wanted_level(native).map(|wanted| wanted.min(supported_level().level))
 }
 
 fn refused(address: &ProviderAddress, problem: &str) -> AppError {
@@ -308,9 +303,14 @@ fn check_learning(address: &ProviderAddress) -> Result<(), AppError> {
         address.for_display(),
         ConfinementLevel::Filtered,
         supported.level,
-        supported.missing.as_deref().unwrap_or("this machine does not support it")
+        missing_support(supported)
     );
     Err(AppError::new("Policy cannot be learnt", detail))
+}
+
+/// Returns the reason why a machine does not support a higher level.
+fn missing_support(supported: &SupportedLevel) -> &str {
+    supported.missing.as_deref().unwrap_or("this machine does not support it")
 }
 
 fn warn(address: &ProviderAddress, problem: &str, frontend: &dyn Frontend) {

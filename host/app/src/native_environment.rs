@@ -34,21 +34,27 @@ const COMMON_VARIABLES: &[&str] = &[
     "LC_*",
     "TZ",
     "XDG_*",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "all_proxy",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
-    "SSH_AUTH_SOCK",
     "TF_LOG",
     "TF_LOG_*",
     "TF_APPEND_USER_AGENT",
     "TF_ACC",
+];
+
+/// The variables that a supervised plugin receives only if policy grants them, and every other native
+/// plugin always. The host uses the user's proxies for a supervised plugin, and the others name sockets
+/// or change how the plugin runs.
+const UNSUPERVISED_VARIABLES: &[&str] = &[
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSH_AUTH_SOCK",
     "GODEBUG",
 ];
 
@@ -67,21 +73,6 @@ const PROVIDER_FAMILIES: &[(&[&str], &[&str])] = &[
     (&["datadog"], &["DD_*"]),
 ];
 
-/// The variables that a supervised plugin receives only if policy grants them. The host uses the
-/// user's proxies for it, and the others name sockets or change how the plugin runs.
-const WITHHELD_UNDER_SUPERVISION: &[&str] = &[
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSH_AUTH_SOCK",
-    "GODEBUG",
-];
-
 /// Returns the environment of a native plugin's process.
 pub(crate) fn variables(
     address: &ProviderAddress,
@@ -90,8 +81,8 @@ pub(crate) fn variables(
     is_supervised: bool,
 ) -> Vec<(OsString, OsString)> {
     let own = provisioner_name(address).unwrap_or_else(|| address.type_name());
-    let is_withheld = |pattern: &str| is_supervised && WITHHELD_UNDER_SUPERVISION.contains(&pattern);
-    let common = COMMON_VARIABLES.iter().filter(|pattern| !is_withheld(pattern));
+    let unsupervised = if is_supervised { &[] } else { UNSUPERVISED_VARIABLES };
+    let common = COMMON_VARIABLES.iter().chain(unsupervised);
     let mut patterns: Vec<String> = common.map(|pattern| (*pattern).to_owned()).collect();
     patterns.push(format!("{}_*", own.to_uppercase().replace('-', "_")));
     let families = PROVIDER_FAMILIES.iter().filter(|(members, _)| members.contains(&own));

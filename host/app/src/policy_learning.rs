@@ -7,11 +7,8 @@ use std::time::{Duration, Instant};
 
 use wardian_access::{AccessRequest, AddressKind, is_within};
 use wardian_address::ProviderAddress;
-use wardian_diagnostic::system_reason;
 use wardian_policy::{Learning, ObservedAccesses, PolicyTemplate, TemplateValues};
 
-use crate::atomic_write;
-use crate::consent_lock;
 use crate::context::AppContext;
 use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
@@ -85,27 +82,4 @@ impl AppContext {
         }
         Ok(LearntAccesses { observed, unopened })
     }
-}
-
-/// Reads the policy file to which a learnt policy is written; [`None`] if there is none.
-///
-/// # Errors
-/// Returns an error if the file exists but cannot be read.
-pub fn read_learnt(path: &Path) -> Result<Option<String>, AppError> {
-    consent_lock::read_text(path).map_err(|error| failed(path, "read", &error))
-}
-
-/// Writes a learnt policy.
-///
-/// # Errors
-/// Returns an error if the file cannot be written.
-pub fn write_learnt(path: &Path, text: &str) -> Result<(), AppError> {
-    atomic_write::write(path, text.as_bytes()).map_err(|error| failed(path, "written", &error))
-}
-
-fn failed(path: &Path, verb: &str, error: &std::io::Error) -> AppError {
-    AppError::new(
-        format!("Policy file cannot be {verb}"),
-        format!("The file {} cannot be {verb}: {}.", path.display(), system_reason(error)),
-    )
 }

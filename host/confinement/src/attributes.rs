@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, chmodat, open, utimensat};
 
-use crate::connect::{open_as, path_of};
+use crate::connect::{open_as, path_of, real_path_of};
 use crate::kernel::{self, Answer, Notification};
 use crate::program_memory::Thread;
 use crate::supervisor::Supervisor;
@@ -50,15 +50,15 @@ fn perform(supervisor: &Supervisor, name: &'static str, call: Notification) -> i
     let thread = Thread(call.thread);
     let (target, change) = read_call(name, call)?;
     let file = open_target(thread, &target)?;
-    // After this check, what was read is known to belong to the waiting call.
+    // After this check, the arguments are known to belong to the waiting call.
     if !kernel::is_waiting(supervisor.listener(), call.id) {
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
-    let link = path_of(&file);
-    let real = std::fs::read_link(&link)?;
+    let real = real_path_of(&file)?;
     if !supervisor.is_own_path(&real) && supervisor.authority().may_change_attributes(&real).is_err() {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
+    let link = path_of(&file);
     match change {
         Change::Mode(mode) if mode & SET_ID_BITS != 0 => {
             return Err(io::Error::from_raw_os_error(libc::EPERM));

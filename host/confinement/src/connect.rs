@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 use wardian_access::Scheme;
 use wardian_network::connect_stream;
@@ -132,7 +132,7 @@ impl ConnectCall {
         }
         Ok(match &self.address {
             SocketAddress::Internet(address) if address.port() == 0 => Answer::Error(libc::ECONNREFUSED),
-            SocketAddress::Internet(address) => return Err((self.duplicate(), *address)),
+            &SocketAddress::Internet(address) => return Err((self, address)),
             SocketAddress::Path(path) => match self.connect_to_path(path, supervisor) {
                 Ok(()) => Answer::Value(0),
                 Err(error) => Answer::Error(error),
@@ -149,16 +149,6 @@ impl ConnectCall {
         })
     }
 
-    fn duplicate(&self) -> Self {
-        Self {
-            notification: self.notification,
-            thread: self.thread,
-            descriptor: self.descriptor,
-            socket: self.socket,
-            address: self.address.clone(),
-        }
-    }
-
     /// Replaces the program's socket by a connected one.
     fn replace_socket(&self, listener: BorrowedFd<'_>, connected: BorrowedFd<'_>) -> Result<(), i32> {
         let flags = self.thread.descriptor_flags(self.descriptor).map_err(|_| libc::EBADF)?;
@@ -173,7 +163,7 @@ impl ConnectCall {
     fn connect_to_path(&self, path: &Path, supervisor: &Supervisor) -> Result<(), i32> {
         let file = open_as(self.thread, &self.thread.working_directory(), path, true)
             .map_err(|error| error.raw_os_error().unwrap_or(libc::EACCES))?;
-        let real = std::fs::read_link(path_of(&file)).map_err(|_| libc::EACCES)?;
+        let real = real_path_of(&file).map_err(|_| libc::EACCES)?;
         if !supervisor.is_own_path(&real) && supervisor.authority().may_connect_to_path(&real).is_err() {
             return Err(libc::EACCES);
         }
@@ -270,24 +260,43 @@ enum Opened {
 /// descriptors of the thread itself are opened instead.
 pub(crate) fn open_as(thread: Thread, base: &Path, path: &Path, follow: bool) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    if let Some(number) = own_descriptor(path) {
-        return Ok(open(thread.descriptor_path(number), flags, Mode::empty())?);
+    if let Some(descriptor) = own_descriptor(thread, path) {
+        return Ok(open(descriptor, flags, Mode::empty())?);
     }
     let base = open(base, flags, Mode::empty())?;
     let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
     Ok(openat2(&base, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?)
 }
 
-/// Returns the number in a path that names a descriptor of the process itself.
-fn own_descriptor(path: &Path) -> Option<i32> {
-    let prefixes = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd"];
-    let number = prefixes.iter().find_map(|prefix| path.strip_prefix(prefix).ok())?;
-    number.to_str()?.parse().ok()
+/// Returns the path at which this process can open the file of a path that names a descriptor of the
+/// thread itself.
+fn own_descriptor(thread: Thread, path: &Path) -> Option<PathBuf> {
+    let own = thread.own_path(path)?;
+    let number = own.strip_prefix(thread.directory().join("fd")).ok()?.to_str()?.parse().ok()?;
+    Some(thread.descriptor_path(number))
 }
 
 /// Returns the path at which this process can use an open file.
 pub(crate) fn path_of(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Returns the real path of an open file.
+pub(crate) fn real_path_of(file: &OwnedFd) -> io::Result<PathBuf> {
+    std::fs::read_link(path_of(file))
+}
+
+/// Connects to the socket of a confined program if its real path is in a directory; returns nothing
+/// otherwise. The socket that was checked is the one that is connected.
+///
+/// # Errors
+/// Returns an error if the socket does not exist, is a link, or does not accept the connection.
+pub async fn connect_within(path: &Path, directory: &Path) -> io::Result<Option<UnixStream>> {
+    let socket = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())?;
+    if !real_path_of(&socket)?.starts_with(directory) {
+        return Ok(None);
+    }
+    UnixStream::connect(path_of(&socket)).await.map(Some)
 }
 
 #[cfg(test)]

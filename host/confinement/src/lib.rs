@@ -68,6 +68,8 @@ mod system_calls;
 mod unsupported;
 
 pub use confinement::{ConfinedChild, Confinement};
+#[cfg(target_os = "linux")]
+pub use connect::connect_within;
 pub use landlock::{ConfinementError, LandlockRules, TcpPorts};
 #[cfg(target_os = "linux")]
 pub use launch::{PreparedConfinement, SupervisionHandle};
@@ -78,4 +80,6 @@ pub use probe::supported_level;
 pub use shim::{SHIM_ARGUMENT, run_shim};
 pub use supervision::{ProgramAccess, SupervisorOptions};
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::{PreparedConfinement, SHIM_ARGUMENT, SupervisionHandle, run_shim, supported_level};
+pub use unsupported::{
+    PreparedConfinement, SHIM_ARGUMENT, SupervisionHandle, connect_within, run_shim, supported_level,
+};

@@ -78,20 +78,13 @@ impl Names {
             return query.error(ResponseCode::NoSuchName);
         };
         let Host::Name(name) = &host else { return query.error(ResponseCode::NoSuchName) };
-        match query.record_type() {
-            RecordType::A | RecordType::Aaaa => {}
-            other => {
-                if self.authority.may_look_up(&host).is_err() {
-                    return query.error(ResponseCode::NoSuchName);
-                }
-                return match other {
-                    RecordType::Forwarded => self.servers.forward(query).await,
-                    _ => query.respond(&[]),
-                };
-            }
-        }
         if self.authority.may_look_up(&host).is_err() {
             return query.error(ResponseCode::NoSuchName);
+        }
+        match query.record_type() {
+            RecordType::A | RecordType::Aaaa => {}
+            RecordType::Forwarded => return self.servers.forward(query).await,
+            RecordType::Other => return query.respond(&[]),
         }
         let found = match self.resolver.resolve(name).await {
             Ok(found) => found,

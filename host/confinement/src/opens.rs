@@ -38,7 +38,7 @@ impl OpenReports {
 
     /// Reports the file of a call. A file that does not exist is reported only if it is to be created.
     pub(crate) fn report(&self, name: &str, call: Notification, authority: &dyn NativeAuthority) {
-        // What cannot be read, the kernel cannot open either.
+        // A call whose arguments cannot be read is not reported; the kernel decides on it all the same.
         let Ok(Some((path, operation))) = opened_file(name, call) else { return };
         let allowed = match operation {
             FileOperation::Write => &self.writable,
@@ -79,9 +79,9 @@ fn opened_file(name: &str, call: Notification) -> io::Result<Option<(PathBuf, Fi
         libc::AT_FDCWD => std::fs::read_link(thread.working_directory())?,
         number => std::fs::read_link(thread.descriptor_path(number))?,
     };
-    let own = PathBuf::from(format!("/proc/{}", call.thread));
     // Not normalized: `..` after a link refers to the parent of its target.
-    let path = seen_by_thread(base.join(path), &own);
+    let path = base.join(path);
+    let path = thread.own_path(&path).unwrap_or(path);
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(_) if operation == FileOperation::Write => match (path.parent(), path.file_name()) {
@@ -91,23 +91,13 @@ fn opened_file(name: &str, call: Notification) -> io::Result<Option<(PathBuf, Fi
         Err(_) => return Ok(None),
     };
     // Files that describe the process itself contain nothing that it does not know.
-    Ok(Some((real, operation)).filter(|(real, _)| !real.starts_with(&own) && real != Path::new(HOSTS)))
+    Ok(Some((real, operation))
+        .filter(|(real, _)| !real.starts_with(thread.directory()) && real != Path::new(HOSTS)))
 }
 
 /// The file with names of hosts. Resolvers open it and continue without it: the supervisor answers from
 /// it.
 const HOSTS: &str = "/etc/hosts";
-
-/// Replaces the links that denote the process which opens the path. For this process, they would denote
-/// other files.
-fn seen_by_thread(path: PathBuf, own: &Path) -> PathBuf {
-    let links = [("/proc/self", ""), ("/proc/thread-self", ""), ("/dev/fd", "fd")];
-    let rest = links.iter().find_map(|(link, below)| Some((path.strip_prefix(link).ok()?, below)));
-    match rest {
-        Some((rest, below)) => own.join(below).join(rest),
-        None => path,
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Maximum number of bytes of a path, with its terminating zero.
 const MAX_PATH_BYTES: usize = 4096;
@@ -89,6 +89,20 @@ impl Thread {
     /// Returns the path at which this process can open the file behind a descriptor.
     pub(crate) fn descriptor_path(self, number: i32) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{number}", self.0))
+    }
+
+    /// Returns the path at which this process finds the files of the thread.
+    pub(crate) fn directory(self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}", self.0))
+    }
+
+    /// Replaces a link that denotes the process which opens the path. For this process, it would denote
+    /// other files. Returns nothing for other paths.
+    pub(crate) fn own_path(self, path: &Path) -> Option<PathBuf> {
+        let links = [("/proc/self", ""), ("/proc/thread-self", ""), ("/dev/fd", "fd")];
+        let (rest, below) =
+            links.iter().find_map(|(link, below)| Some((path.strip_prefix(link).ok()?, below)))?;
+        Some(self.directory().join(below).join(rest))
     }
 
     /// Returns the path at which this process can open the thread's working directory.

@@ -98,7 +98,7 @@ pub fn run_shim(arguments: &[OsString]) -> ExitCode {
     match request(arguments) {
         Ok(code) => code,
         Err(error) => {
-            // There is no other place for the error.
+            // An error in printing the error cannot be reported.
             let _ = writeln!(io::stderr(), "wardian: the program cannot be started: {error}");
             ExitCode::from(UNAVAILABLE)
         }

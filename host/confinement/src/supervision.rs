@@ -1,4 +1,4 @@
-//! What the supervisor of a program needs from its caller.
+//! The settings and authorities that a supervisor receives from its caller.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use wardian_network::Resolver;
 use wardian_network::proxy::ProxySettings;
 use wardian_process::Launcher;
 
-/// What a supervisor needs to decide and to act.
+/// The authority, the services and the limits of a supervisor.
 #[derive(Clone)]
 pub struct SupervisorOptions {
     pub authority: Arc<dyn NativeAuthority>,

@@ -4,7 +4,7 @@
 //! so none of them delays another call. Every decision uses a copy of the arguments that was made
 //! after the call began and before it was answered. A call whose arguments are in memory continues in
 //! the kernel only if the kernel enforces the rest: `execve` of the program itself, which the host's own
-//! code makes, `execve` of the scripts of granted programs, since whatever is executed remains within
+//! code makes, `execve` of the scripts of granted programs, since every executed file remains within
 //! the confinement, and the opening of files, on which Landlock decides.
 
 use std::collections::{HashMap, HashSet};
@@ -37,7 +37,7 @@ use crate::signals;
 use crate::supervision::SupervisorOptions;
 use crate::system_calls::Architecture;
 
-/// Maximum number of connections of a program, if policy sets none. Each occupies four descriptors
+/// Maximum number of connections of a program, if policy sets none. Each occupies two descriptors
 /// of the host.
 const MAX_CONNECTIONS: usize = 1_000;
 /// Maximum number of datagram sockets. Each occupies a descriptor and a task of the host.
@@ -62,7 +62,6 @@ pub(crate) struct Supervisor {
     architecture: Architecture,
     supervision: SupervisorOptions,
     environment: ProcessEnvironment,
-    own_directory: PathBuf,
     opens: OpenReports,
     names: Names,
     has_started: AtomicBool,
@@ -85,16 +84,14 @@ impl Supervisor {
         supervision: SupervisorOptions,
         environment: ProcessEnvironment,
     ) -> Self {
-        let SupervisorOptions { authority, resolver, own_directory, max_connections, .. } = &supervision;
+        let SupervisorOptions { authority, resolver, max_connections, .. } = &supervision;
         let names = Names::new(Arc::clone(authority), Arc::clone(resolver));
         let most = max_connections.map_or(MAX_CONNECTIONS, |most| most.min(MAX_CONNECTIONS));
-        let own_directory = own_directory.clone();
         Self {
             listener,
             architecture,
             opens: OpenReports::new(&environment.rules),
             environment,
-            own_directory,
             names,
             has_started: AtomicBool::new(false),
             connections: Arc::new(Semaphore::new(most)),
@@ -127,7 +124,7 @@ impl Supervisor {
 
     /// Whether a file belongs to the program.
     pub(crate) fn is_own_path(&self, path: &Path) -> bool {
-        path.starts_with(&self.own_directory)
+        path.starts_with(&self.supervision.own_directory)
     }
 
     /// Waits until the program may have another connection.
@@ -208,7 +205,7 @@ impl Supervisor {
             "execve" | "execveat" => self.execute(name, call),
             "open" | "creat" | "openat" | "openat2" => {
                 self.opens.report(name, call, self.authority());
-                // The kernel decides by its own rules, whatever the path is by then.
+                // The kernel decides by its own rules, even if the path has changed since.
                 Answer::Continue
             }
             "chmod" | "fchmod" | "fchmodat" | "fchmodat2" | "utime" | "utimes" | "futimesat"

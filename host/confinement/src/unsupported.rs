@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
+use tokio::net::UnixStream;
 use tokio::process::Command;
 use wardian_process::Spawner;
 
@@ -51,9 +53,17 @@ impl PreparedConfinement {
 #[derive(Debug)]
 pub enum SupervisionHandle {}
 
+/// Returns nothing, since there are no confined programs on this system.
+///
+/// # Errors
+/// Returns no error.
+pub async fn connect_within(_: &Path, _: &Path) -> io::Result<Option<UnixStream>> {
+    Ok(None)
+}
+
 /// Reports that the mode does not exist on this system.
 pub fn run_shim(_: &[OsString]) -> ExitCode {
-    // There is no other place for the error.
+    // An error in printing the error cannot be reported.
     let _ = writeln!(io::stderr(), "wardian: {REASON}");
     ExitCode::FAILURE
 }

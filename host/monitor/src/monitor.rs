@@ -84,8 +84,7 @@ impl Monitor {
     /// # Errors
     /// Returns an error if policy does not grant it, or it cannot be recorded.
     pub fn begin(&self, call: &PluginCall, request: AccessRequest) -> Result<Use, Denied> {
-        let decision = self.inner.policy.decide(&request);
-        self.settle(std::slice::from_ref(call), request, None, decision)
+        self.begin_among(std::slice::from_ref(call), request, None)
     }
 
     /// Begins an access to a known address; see [`Monitor::begin`].
@@ -98,8 +97,7 @@ impl Monitor {
         request: AccessRequest,
         address: IpAddr,
     ) -> Result<Use, Denied> {
-        let decision = self.inner.policy.decide_at(&request, address);
-        self.settle(std::slice::from_ref(call), request, Some(address), decision)
+        self.begin_among(std::slice::from_ref(call), request, Some(address))
     }
 
     /// Begins an access that a native plugin makes during one of these calls; see [`Monitor::begin`]
@@ -117,7 +115,27 @@ impl Monitor {
             Some(address) => self.inner.policy.decide_at(&request, address),
             None => self.inner.policy.decide(&request),
         };
-        self.settle(calls, request, address, decision)
+        let rule = decision.rule().map(ToString::to_string);
+        let protected = match decision {
+            Decision::Allowed(grant) => grant.protected,
+            Decision::Denied(denial) => return Err(self.record_denial(calls, &request, address, &denial)),
+        };
+        if let Some(failure) = self.inner.log.failure() {
+            return Err(Denied { reason: failure.to_string(), rule_to_add: None });
+        }
+        self.inner.log.begin_access();
+        Ok(Use {
+            began: (self.is_recording() || is_logged()).then(|| (Timestamp::now(), Instant::now())),
+            monitor: self.clone(),
+            calls: calls.to_vec(),
+            request,
+            protected,
+            address,
+            rule,
+            status: None,
+            sent: None,
+            received: None,
+        })
     }
 
     /// Checks an access that has already begun, for an address to which its host name resolves.
@@ -164,36 +182,6 @@ impl Monitor {
         log(&record);
         self.inner.log.deny(&record, || None);
         Denied { reason, rule_to_add: None }
-    }
-
-    fn settle(
-        &self,
-        calls: &[PluginCall],
-        request: AccessRequest,
-        address: Option<IpAddr>,
-        decision: Decision,
-    ) -> Result<Use, Denied> {
-        let rule = decision.rule().map(ToString::to_string);
-        let protected = match decision {
-            Decision::Allowed(grant) => grant.protected,
-            Decision::Denied(denial) => return Err(self.record_denial(calls, &request, address, &denial)),
-        };
-        if let Some(failure) = self.inner.log.failure() {
-            return Err(Denied { reason: failure.to_string(), rule_to_add: None });
-        }
-        self.inner.log.begin_access();
-        Ok(Use {
-            began: (self.is_recording() || is_logged()).then(|| (Timestamp::now(), Instant::now())),
-            monitor: self.clone(),
-            calls: calls.to_vec(),
-            request,
-            protected,
-            address,
-            rule,
-            status: None,
-            sent: None,
-            received: None,
-        })
     }
 
     /// Checks the lookup of a name that no rule for connections grants. The rule to add allows

@@ -185,22 +185,10 @@ impl NativeAuthority for NativeMonitor {
             let reason = "it is not a valid destination";
             return Err(monitor.reject_among(&calls, Capability::Network, target, reason));
         };
-        let by_name = monitor.begin_among(&calls, request.clone(), None);
-        let usage = match by_name {
-            Ok(usage) => {
-                usage.discard();
-                monitor.begin_among(&calls, request, Some(address.ip()))
-            }
-            Err(denied) => return Err(denied),
-        };
-        match usage {
-            Err(denied) => Err(denied),
-            // The policy does not change, so this cannot be reached; it denies all the same.
-            Ok(usage) => {
-                usage.discard();
-                Err(Denied { reason: "policy does not grant it".to_owned(), rule_to_add: None })
-            }
-        }
+        monitor.begin_among(&calls, request.clone(), None)?.discard();
+        monitor.begin_among(&calls, request, Some(address.ip()))?.discard();
+        // The policy does not change, so this cannot be reached; it denies all the same.
+        Err(Denied { reason: "policy does not grant it".to_owned(), rule_to_add: None })
     }
 
     fn may_connect_to_path(&self, path: &Path) -> Result<(), Denied> {

@@ -30,7 +30,7 @@ impl PluginPolicy {
     /// Returns the treatment of the plugin if it is a native plugin. A file that neither defers nor
     /// has the setting denies the plugin, since no other rule restricts native plugins. If no file
     /// has the setting, the plugin runs with a warning. While learning, the root module's file does
-    /// not deny it, and the plugin is confined whatever the files require.
+    /// not deny it, and the plugin is confined even if the files do not require it.
     ///
     /// Under an untrusted configuration, a plugin runs only if it is confined and the organisation's
     /// policy declares that its credentials allow only reading.

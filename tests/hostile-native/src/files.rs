@@ -41,13 +41,13 @@ pub(crate) fn list_directory(arguments: &Arguments) -> Outcome {
     Ok(format!("{} entries", entries.count()))
 }
 
+/// Creates or empties the file at the path.
+pub(crate) fn create(arguments: &Arguments) -> Result<File, Failure> {
+    File::create(arguments.text("path")?).during("open")
+}
+
 pub(crate) fn write_file(arguments: &Arguments) -> Outcome {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(arguments.text("path")?)
-        .during("open")?;
+    let mut file = create(arguments)?;
     file.write_all(crate::sys::MARK).during("write")?;
     Ok("written".to_owned())
 }

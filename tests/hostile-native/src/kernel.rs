@@ -56,7 +56,7 @@ pub(crate) fn userfaultfd(_: &Arguments) -> Outcome {
     unsafe { system_call("userfaultfd", libc::SYS_userfaultfd, &[flags]) }.map(|_| "a descriptor".to_owned())
 }
 
-/// Types a character into a terminal: a new one, or else whatever standard input is.
+/// Types a character into a terminal: a new one, or else standard input.
 pub(crate) fn terminal_input(_: &Arguments) -> Outcome {
     let pushes = |descriptor: RawFd| {
         // SAFETY: the call reads one character.

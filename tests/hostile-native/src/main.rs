@@ -301,7 +301,7 @@ fn is_missing(failure: &Failure) -> bool {
     missing && !sys::is_filtered()
 }
 
-/// Prints the one line and ends, whatever other threads do.
+/// Prints the one line and ends, even while other threads run.
 #[cfg(target_os = "linux")]
 fn report(outcome: &Outcome) -> ! {
     let (line, status) = match outcome {

@@ -1,4 +1,4 @@
-//! Attempts to leave for other namespaces, and to change what the file system looks like.
+//! Attempts to leave for other namespaces, and to change the view of the file system.
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;

@@ -68,7 +68,7 @@ fn while_disturbed<T>(
     })
 }
 
-/// Connects to whatever address the memory holds when the kernel or the host reads it.
+/// Connects to the address that the memory holds when the kernel or the host reads it.
 fn connect_at(socket: RawFd, pointer: usize, length: libc::socklen_t) -> Result<(), Failure> {
     let arguments = [socket as usize, pointer, length as usize];
     // SAFETY: the kernel checks the memory.
@@ -96,6 +96,12 @@ pub(crate) fn connect_race(arguments: &Arguments) -> Outcome {
             }
         }
     };
+    race_for_address(arguments, memory, swap)
+}
+
+/// Connects to the address in memory while a thread replaces it.
+fn race_for_address(arguments: &Arguments, memory: usize, swap: impl Fn() + Sync) -> Outcome {
+    let (allowed, forbidden) = both(arguments)?;
     let mut tally = Tally::default();
     while_disturbed(swap, || {
         for _ in 0..arguments.number_or("n", 2000)? {
@@ -132,16 +138,7 @@ pub(crate) fn connect_unmap_race(arguments: &Arguments) -> Outcome {
         replace(&forbidden);
         replace(&allowed);
     };
-    let mut tally = Tally::default();
-    while_disturbed(swap, || {
-        for _ in 0..arguments.number_or("n", 2000)? {
-            let socket = tcp_socket(&allowed)?;
-            let result = connect_at(socket.as_raw_fd(), memory, allowed.length());
-            tally.count(result, socket.as_raw_fd(), &forbidden);
-        }
-        Ok(())
-    })?;
-    tally.outcome()
+    race_for_address(arguments, memory, swap)
 }
 
 /// The number of the descriptor that the races replace.

@@ -1,11 +1,11 @@
-//! Attacks on memory, disk and other resources, and on what the host may have left behind.
+//! Attacks on memory, disk and other resources, and on files and keys that the host may have left behind.
 
-use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::mem;
 use std::thread;
 use std::time::Duration;
 
+use crate::files::create;
 use crate::outcome::{Arguments, During as _, Failure, Outcome};
 use crate::sys::{MARK, c_string, check, own, raise_descriptor_limit};
 
@@ -110,12 +110,7 @@ pub(crate) fn write_large_file(arguments: &Arguments) -> Outcome {
     let bytes: usize = arguments.number("bytes")?;
     // SAFETY: a limit on the size of files then returns an error instead of ending the process.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(arguments.text("path")?)
-        .during("open")?;
+    let mut file = create(arguments)?;
     let part = vec![0x41; 1 << 20];
     let mut written = 0;
     while written < bytes {

@@ -21,6 +21,7 @@ use super::mirror;
 use super::moto::{self, Server};
 use super::program::Program;
 use super::report::Report;
+use crate::mirror_settings::mirror_settings;
 use crate::oracle;
 use crate::process;
 use crate::progress::say;
@@ -64,11 +65,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     }
     fs::create_dir_all(&place)?;
     let settings = place.join("settings.tfrc");
-    let installation = format!(
-        "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
-        mirror.display().to_string()
-    );
-    fs::write(&settings, installation)?;
+    fs::write(&settings, mirror_settings(&mirror))?;
     let side = |name, file: &Path, server: &Server| -> Result<Side> {
         let directory = place.join(name);
         fs::create_dir(&directory)?;

@@ -20,6 +20,7 @@ use super::documents::{compare, plans_by_resource, states_by_resource, without_u
 use super::generated::Generated;
 use super::program::Program;
 use super::report::Report;
+use crate::mirror_settings::mirror_settings;
 use crate::oracle::{self, first_difference};
 use crate::progress::say;
 use crate::workspace::Workspace;
@@ -119,13 +120,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
             let mirror = place.join("mirror");
             bundle(&ours, plugin, protocol, &place, &mirror)?;
             let settings = place.join("settings.tfrc");
-            fs::write(
-                &settings,
-                format!(
-                    "provider_installation {{\n  filesystem_mirror {{\n    path = \"{}\"\n  }}\n}}\n",
-                    mirror.display()
-                ),
-            )?;
+            fs::write(&settings, mirror_settings(&mirror))?;
             let environment = vec![("TF_CLI_CONFIG_FILE".to_owned(), settings.display().to_string())];
             // A plugin that combines several plugins is not a component, so Wardian uses it as a
             // native plugin, like Terraform.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_access::AddressKind;
-use wardian_app::policy_learning::{LearntAccesses, read_learnt, write_learnt};
+use wardian_app::policy_file::{read_policy, write_policy};
+use wardian_app::policy_learning::LearntAccesses;
 use wardian_app::protected_files::NamedFile;
 use wardian_app::untrusted::ConfigurationTrust;
 use wardian_policy::{LeastPrivilegePolicy, POLICY_FILE_NAME, extend_policy, least_privilege_policy};
@@ -110,7 +111,7 @@ async fn run(context: &CommandContext, arguments: &PolicyLearnArguments) -> Outc
         return Ok(Status::Failed);
     };
     let path = arguments.path();
-    let old = read_learnt(path)?;
+    let old = read_policy(path)?;
     if old.is_some() && !arguments.append {
         let detail = format!(
             "The file {} exists. To add the missing rules to it, use the option -append; to write another \
@@ -151,7 +152,7 @@ async fn learn(
             .shell
             .note(printable!("The policy {file} already allows these accesses, and was not changed."));
     } else {
-        write_learnt(path, &text)?;
+        write_policy(path, &text)?;
         context.shell.note(printable!(
             "The policy was written to {file}. Review each rule: the accesses of a malicious plugin are also \
              learnt."

@@ -1,8 +1,9 @@
 //! Native plugins, from a mirror and from `dev_overrides`.
+#![allow(clippy::unwrap_used, reason = "the test has failed")]
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use wardian_end_to_end::{Project, Seen, assert_seen, binary, platform};
 
@@ -54,15 +55,29 @@ fn file() -> String {
     format!("terraform.d/plugins/example.com/acme/fake/1.2.3/{}/terraform-provider-fake_v1.2.3", platform())
 }
 
+pub(crate) fn make_executable(path: &Path) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Creates a project with the test plugin itself, and runs `init` in it. The plugin is an executable,
+/// because a script would also need access to its interpreter.
+pub(crate) fn project_with_plugin() -> Option<Project> {
+    let plugin = plugin()?;
+    let project = Project::new(&[("main.tf", CONFIGURATION)]);
+    project.write(&file(), std::fs::read(plugin).unwrap());
+    make_executable(&project.path(&file()));
+    project.run("init").success();
+    Some(project)
+}
+
 /// Writes a plugin that executes the instructions in a file of the project.
-fn write_plugin(project: &Project, file: &str, plugin: &std::path::Path) {
+fn write_plugin(project: &Project, file: &str, plugin: &Path) {
     let script = format!(
         "#!/bin/sh\nNATIVE_PLUGIN=$(cat words 2>/dev/null)\nexport NATIVE_PLUGIN\nexec '{}'\n",
         plugin.display()
     );
     project.write(file, script);
-    let changed = std::fs::set_permissions(project.path(file), std::fs::Permissions::from_mode(0o755));
-    assert!(changed.is_ok(), "{changed:?}");
+    make_executable(&project.path(file));
 }
 
 /// Creates an initialized project with the plugin in a mirror.
@@ -295,7 +310,7 @@ const POLICY: &str = r#"plugin "*" {
 
 /// Returns whether the kernel supports confinement; prints a message otherwise.
 #[cfg(target_os = "linux")]
-fn kernel_confines(project: &Project) -> bool {
+pub(crate) fn kernel_confines(project: &Project) -> bool {
     let validated = project.run("validate");
     if validated.errors.contains("this machine supports the level") {
         println!("skipped: this machine cannot confine native plugins: {}", validated.errors);
@@ -307,13 +322,7 @@ fn kernel_confines(project: &Project) -> bool {
 #[cfg(target_os = "linux")]
 #[test]
 fn policy_confines_native_plugin() {
-    let Some(plugin) = plugin() else { return };
-    // The plugin is an executable, because a script would also need access to its interpreter.
-    let project = Project::new(&[("main.tf", CONFIGURATION)]);
-    project.write(&file(), std::fs::read(plugin).unwrap());
-    let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(project.path(&file()), executable).unwrap();
-    project.run("init").success();
+    let Some(project) = project_with_plugin() else { return };
     project.write("wardian.policy.hcl", POLICY);
     if !kernel_confines(&project) {
         return;

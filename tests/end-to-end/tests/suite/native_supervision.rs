@@ -4,14 +4,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
-use wardian_end_to_end::{Project, platform};
+use wardian_end_to_end::Project;
 
-use crate::native_plugins::{CONFIGURATION, plugin};
+use crate::native_plugins::{CONFIGURATION, kernel_confines, make_executable, project_with_plugin};
 
 /// A server that answers HTTP requests, and records their first lines.
 struct Server {
@@ -47,19 +45,9 @@ struct Confined {
 
 impl Confined {
     fn new() -> Option<Self> {
-        let plugin = plugin()?;
-        let project = Project::new(&[("main.tf", CONFIGURATION)]);
-        let file = format!(
-            "terraform.d/plugins/example.com/acme/fake/1.2.3/{}/terraform-provider-fake_v1.2.3",
-            platform()
-        );
-        project.write(&file, std::fs::read(plugin).unwrap());
-        executable(&project.path(&file));
-        project.run("init").success();
+        let project = project_with_plugin()?;
         project.write("wardian.policy.hcl", "plugin \"*\" {\n  native = \"confine\"\n}\n");
-        let validated = project.run("validate");
-        if validated.errors.contains("this machine supports the level") {
-            println!("skipped: {}", validated.errors);
+        if !kernel_confines(&project) {
             return None;
         }
         let path = std::env::var("PATH").unwrap_or_default();
@@ -86,10 +74,6 @@ impl Confined {
         let log = std::fs::read_to_string(self.project.path("audit.log")).unwrap_or_default();
         (output, log.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
     }
-}
-
-fn executable(path: &PathBuf) {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn find<'a>(records: &'a [Value], capability: &str, decision: &str) -> Option<&'a Value> {
@@ -139,7 +123,7 @@ fn plugin_runs_granted_programs_outside_of_its_confinement() {
         server.port
     );
     confined.project.write("tools/token", script);
-    executable(&confined.project.path("tools/token"));
+    make_executable(&confined.project.path("tools/token"));
     confined.policy(
         "  allow process {\n    program     = \"token\"\n    arguments   = [\"get\"]\n    environment = [\"PROFILE\"]\n  }",
     );

@@ -166,12 +166,9 @@ mod native {
     use std::fmt::Write as _;
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use wardian_end_to_end::platform;
 
     use super::*;
-    use crate::native_plugins::{CONFIGURATION, plugin};
+    use crate::native_plugins::{CONFIGURATION, project_with_plugin};
 
     /// Starts a server that answers HTTP requests, and returns its port.
     fn server() -> u16 {
@@ -190,15 +187,7 @@ mod native {
     /// Creates a project with the native plugin, which makes these accesses; [`None`] if this machine
     /// cannot confine it.
     fn project(inputs: &[String]) -> Option<Project> {
-        let plugin = plugin()?;
-        let project = Project::new(&[("main.tf", CONFIGURATION)]);
-        let file = format!(
-            "terraform.d/plugins/example.com/acme/fake/1.2.3/{}/terraform-provider-fake_v1.2.3",
-            platform()
-        );
-        project.write(&file, std::fs::read(plugin).unwrap());
-        std::fs::set_permissions(project.path(&file), std::fs::Permissions::from_mode(0o755)).unwrap();
-        project.run("init").success();
+        let project = project_with_plugin()?;
         let validated = project.run("policy learn -out=probe.hcl -- validate");
         if validated.errors.contains("this machine supports the level") {
             println!("skipped: {}", validated.errors);

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::install::Installed;
 use super::tools::Tool;
+use crate::mirror_settings::mirror_settings;
 use crate::process;
 
 /// Time limit of one driver. The drivers also limit each process that they start.
@@ -100,11 +101,7 @@ impl Peer {
             fs::set_permissions(&plugin, fs::Permissions::from_mode(0o755))?;
         }
         let settings = place.join("settings.tfrc");
-        let path = mirror.display().to_string();
-        fs::write(
-            &settings,
-            format!("provider_installation {{\n  filesystem_mirror {{\n    path = {path:?}\n  }}\n}}\n"),
-        )?;
+        fs::write(&settings, mirror_settings(&mirror))?;
         let environment = vec![("TF_CLI_CONFIG_FILE", settings)];
         Ok(Self { links: links(terraform, &place.join("terraform"))?, environment, is_wardian: false })
     }
