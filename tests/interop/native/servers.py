@@ -75,8 +75,8 @@ class ApiRequest(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def fail(self, status, reason):
-        document = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason}
-        self.respond(status, document)
+        failure = {"status": "Failure", "code": status, "reason": reason, "message": reason}
+        self.respond(status, {"kind": "Status", "apiVersion": "v1", **failure})
 
     def handle_method(self):
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))

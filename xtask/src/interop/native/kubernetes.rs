@@ -1,6 +1,8 @@
 //! Namespaces of a Kubernetes API server: with a client certificate, and with an exec credential program
 //! that opens a connection of its own.
 
+use std::fs;
+
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
@@ -13,6 +15,9 @@ use crate::oracle::first_difference;
 
 /// A name that no rule grants. Resolvers do not resolve names below `test`.
 const FOREIGN_HOST: &str = "cluster.foreign.test";
+
+/// The kubeconfig in the project's directory.
+const OWN_FILE: &str = "${path.root}/kubeconfig";
 
 /// A provider that manages namespaces.
 struct Client<'a> {
@@ -29,8 +34,9 @@ pub(super) fn rows<'a>(
     version: &'static str,
 ) -> Vec<Row<'a>> {
     type Check = fn(&Client<'_>, &Account) -> Result<RowResult>;
-    let checks: [(&str, Check); 3] = [
+    let checks: [(&str, Check); 4] = [
         ("same states as unconfined", |client, account| client.states_are_equal(account)),
+        ("file in the home directory", |client, account| client.file_in_home_directory(account)),
         ("another host", |client, account| client.other_hosts_are_denied(account)),
         ("no rule for the credential program", |client, account| client.other_programs_are_denied(account)),
     ];
@@ -151,9 +157,27 @@ contexts:
         )))
     }
 
+    /// Uses the file that most users have. Some clients start the credential program in its directory.
+    fn file_in_home_directory(&self, account: &Account) -> Result<RowResult> {
+        let directory = account.directory.join("home/.kube");
+        fs::create_dir_all(&directory)?;
+        let file = directory.join(format!("config-{}", self.plugin.name));
+        fs::write(&file, self.kubeconfig())?;
+        let policy = self.policy();
+        let files = [vec![directory], policy.files].concat();
+        let project = self.project(account, "home", "confine", &Policy { files, ..policy })?;
+        project.configure(&namespace("credential", &file.display().to_string()))?;
+        let changes = ["-no-color", "-input=false", "-auto-approve"];
+        project.run(&[&["apply"], &changes[..]].concat())?;
+        project.run(&[&["destroy"], &changes[..]].concat())?;
+        let runs = project.take_records()?.of("process", "allowed").len();
+        ensure!(runs > 0, "the audit log does not contain the credential program");
+        Ok(RowResult::Works(format!("{runs} runs of the credential program")))
+    }
+
     fn other_hosts_are_denied(&self, account: &Account) -> Result<RowResult> {
         let project = self.project(account, "other", "confine", &self.policy())?;
-        project.configure(&[namespace("other"), namespace("foreign")].concat())?;
+        project.configure(&["other", "foreign"].map(|context| namespace(context, OWN_FILE)).concat())?;
         let since = self.suite.servers.position()?;
         let output = project.fail_to_apply()?;
         let records = project.take_records()?;
@@ -181,7 +205,7 @@ contexts:
     fn other_programs_are_denied(&self, account: &Account) -> Result<RowResult> {
         let policy = Policy { credential_arguments: None, ..self.policy() };
         let project = self.project(account, "program", "confine", &policy)?;
-        project.configure(&namespace("credential"))?;
+        project.configure(&namespace("credential", OWN_FILE))?;
         let since = self.suite.servers.position()?;
         let output = project.fail_to_apply()?;
         let records = project.take_records()?;
@@ -197,14 +221,13 @@ contexts:
         let error = output.lines().find(|line| line.contains("Error: ")).unwrap_or_default();
         let error = error.split("Error: ").last().unwrap_or_default();
         ensure!(!error.is_empty(), "the output contains no error:\n{output}");
-        let denied = denied.into_iter().collect::<Vec<_>>().join(", ");
-        Ok(RowResult::Works(format!("denied: {denied}; error of the provider: {error}")))
+        Ok(RowResult::Works(format!("{} paths were denied; error of the provider: {error}", denied.len())))
     }
 }
 
 /// Creates two namespaces, plans again and destroys them. Returns the states after each step.
 fn states(project: &Project) -> Result<Vec<(&'static str, Value)>> {
-    project.configure(&[namespace("certificate"), namespace("credential")].concat())?;
+    project.configure(&["certificate", "credential"].map(|context| namespace(context, OWN_FILE)).concat())?;
     project.program.plan(&project.directory, &[])?;
     let created = project.program.apply(&project.directory)?;
     let count = created["resources"].as_array().map_or(0, Vec::len);
@@ -218,11 +241,11 @@ fn states(project: &Project) -> Result<Vec<(&'static str, Value)>> {
     Ok(vec![("apply", created), ("destroy", destroyed)])
 }
 
-/// A namespace that is managed through a context of the kubeconfig.
-fn namespace(context: &str) -> String {
+/// A namespace that is managed through a context of a kubeconfig.
+fn namespace(context: &str, kubeconfig: &str) -> String {
     format!(
         "resource \"peers_namespace\" \"{context}\" {{
-  kubeconfig = \"${{path.root}}/kubeconfig\"
+  kubeconfig = \"{kubeconfig}\"
   context    = \"{context}\"
   name       = \"by-{context}\"
   labels     = {{ context = \"{context}\" }}
