@@ -72,7 +72,7 @@ fn exchange(
     let found = exchanged(&project)?;
     ensure!(found == Some(messages.into()), "{found:?} messages were exchanged on one connection");
     let records = project.take_records()?;
-    let connections = records.of("network", "allowed");
+    let connections = records.find("network", "allowed");
     let [record] = connections.as_slice() else {
         anyhow::bail!("the audit log contains {} connections instead of one", connections.len());
     };

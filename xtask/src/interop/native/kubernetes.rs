@@ -121,15 +121,15 @@ contexts:
             }
         }
         let records = confined.take_records()?;
-        let denied = [records.of("network", "denied"), records.of("process", "denied")].concat();
+        let denied = [records.find("network", "denied"), records.find("process", "denied")].concat();
         ensure!(denied.is_empty(), "granted accesses were denied: {denied:?}");
         let target = format!("https://localhost:{}", self.suite.servers.port("api"));
-        let connections = records.of("network", "allowed");
+        let connections = records.find("network", "allowed");
         ensure!(
             !connections.is_empty() && connections.iter().all(|record| record["target"] == target.as_str()),
             "the audit log does not contain connections to {target} only: {connections:?}"
         );
-        let programs = records.of("process", "allowed");
+        let programs = records.find("process", "allowed");
         ensure!(
             !programs.is_empty()
                 && programs
@@ -170,7 +170,7 @@ contexts:
         let changes = ["-no-color", "-input=false", "-auto-approve"];
         project.run(&[&["apply"], &changes[..]].concat())?;
         project.run(&[&["destroy"], &changes[..]].concat())?;
-        let runs = project.take_records()?.of("process", "allowed").len();
+        let runs = project.take_records()?.find("process", "allowed").len();
         ensure!(runs > 0, "the audit log does not contain the credential program");
         Ok(RowResult::Works(format!("{runs} runs of the credential program")))
     }

@@ -240,14 +240,14 @@ fn level(program: &Program, directory: &Path) -> Result<String> {
 pub(super) struct AuditRecords(Vec<Value>);
 
 impl AuditRecords {
-    pub(super) fn of(&self, capability: &str, decision: &str) -> Vec<&Value> {
+    pub(super) fn find(&self, capability: &str, decision: &str) -> Vec<&Value> {
         let matches = |record: &&Value| record["capability"] == capability && record["decision"] == decision;
         self.0.iter().filter(matches).collect()
     }
 
     /// Returns the targets of the records of a capability.
     pub(super) fn targets(&self, capability: &str, decision: &str) -> BTreeSet<String> {
-        let records = self.of(capability, decision).into_iter();
+        let records = self.find(capability, decision).into_iter();
         records.filter_map(|record| record["target"].as_str()).map(str::to_owned).collect()
     }
 }
