@@ -26,60 +26,23 @@
 mod confinement;
 mod landlock;
 mod level;
+#[cfg(target_os = "linux")]
+mod linux;
 mod supervision;
-
-#[cfg(target_os = "linux")]
-mod attributes;
-#[cfg(target_os = "linux")]
-mod connect;
-#[cfg(target_os = "linux")]
-mod filter;
-#[cfg(target_os = "linux")]
-mod first_bytes;
-#[cfg(target_os = "linux")]
-mod http_requests;
-#[cfg(target_os = "linux")]
-mod kernel;
-#[cfg(target_os = "linux")]
-mod launch;
-#[cfg(target_os = "linux")]
-mod names;
-#[cfg(target_os = "linux")]
-mod opens;
-#[cfg(target_os = "linux")]
-mod probe;
-#[cfg(target_os = "linux")]
-mod program_memory;
-#[cfg(target_os = "linux")]
-mod programs;
-#[cfg(target_os = "linux")]
-mod refusals;
-#[cfg(target_os = "linux")]
-mod relay;
-#[cfg(target_os = "linux")]
-mod shim;
-#[cfg(target_os = "linux")]
-mod signals;
-#[cfg(target_os = "linux")]
-mod supervisor;
-#[cfg(target_os = "linux")]
-mod system_calls;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
+mod view;
 
 pub use confinement::{ConfinedChild, Confinement};
-#[cfg(target_os = "linux")]
-pub use connect::connect_within;
 pub use landlock::{ConfinementError, LandlockRules, TcpPorts};
-#[cfg(target_os = "linux")]
-pub use launch::{PreparedConfinement, SupervisionHandle};
 pub use level::{ConfinementLevel, SupportedLevel};
 #[cfg(target_os = "linux")]
-pub use probe::supported_level;
-#[cfg(target_os = "linux")]
-pub use shim::{SHIM_ARGUMENT, run_shim};
-pub use supervision::{ProgramAccess, SupervisorOptions};
+pub use linux::{
+    PreparedConfinement, SHIM_ARGUMENT, SupervisionHandle, connect_within, run_shim, supported_level,
+};
+pub use supervision::{NamespaceOptions, NamespaceRole, ProgramAccess, SupervisorOptions};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{
     PreparedConfinement, SHIM_ARGUMENT, SupervisionHandle, connect_within, run_shim, supported_level,
 };
+pub use view::{DirectoryView, ViewEntry};

@@ -335,6 +335,10 @@ fn main() {
         eprintln!("{}", container::execute(arguments));
         std::process::exit(2);
     }
+    if name == container::WITHOUT {
+        eprintln!("{}", container::execute_without(arguments));
+        std::process::exit(2);
+    }
     if name == "list" {
         for attack in ATTACKS {
             println!("{}", format!("{} {}", attack.name, attack.parameters).trim_end());

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::program_memory::Thread;
+use crate::linux::program_memory::Thread;
 
 /// Maximum number of recorded arguments of a program.
 const MAX_ARGUMENTS: u64 = 64;

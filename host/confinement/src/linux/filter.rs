@@ -10,7 +10,10 @@ use libc::{
     SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF, sock_filter,
 };
 
-use crate::system_calls::{Architecture, Check, Half, LAST_KNOWN, Outcome, SYSTEM_CALLS, Test, Treatment};
+use crate::linux::system_calls::{
+    Architecture, ArgumentRule, Check, Half, INTERNET_DATAGRAMS, INTERNET_STREAMS, LAST_KNOWN, Outcome,
+    SOCKET, SYSTEM_CALLS, Test, Treatment,
+};
 
 /// Offsets in `struct seccomp_data`.
 const NUMBER: u32 = 0;
@@ -26,10 +29,41 @@ pub(crate) struct Filter {
     instructions: Vec<sock_filter>,
 }
 
+/// Differences between machines and levels.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FilterOptions {
+    /// Required if Landlock does not restrict signals to other processes.
+    pub(crate) supervises_signals: bool,
+    /// Allowed only in a network namespace without other interfaces than the loopback interface.
+    pub(crate) allows_datagrams: bool,
+    /// Whether there is no supervisor: namespaces then restrict the calls that it would decide on.
+    pub(crate) is_unsupervised: bool,
+}
+
+impl FilterOptions {
+    /// Returns the answer to calls that a supervisor decides on.
+    const fn decided(self) -> u32 {
+        if self.is_unsupervised { SECCOMP_RET_ALLOW } else { SECCOMP_RET_USER_NOTIF }
+    }
+
+    /// Returns the answer to calls that a supervisor refuses and records.
+    const fn refused(self) -> u32 {
+        if self.is_unsupervised { fails(libc::EPERM) } else { SECCOMP_RET_USER_NOTIF }
+    }
+
+    fn socket_rules(self) -> Vec<ArgumentRule> {
+        let own_network: &[&[ArgumentRule]] = match (self.is_unsupervised, self.allows_datagrams) {
+            (true, _) => &[INTERNET_DATAGRAMS, INTERNET_STREAMS],
+            (false, true) => &[INTERNET_DATAGRAMS],
+            (false, false) => &[],
+        };
+        [&own_network.concat(), SOCKET].concat()
+    }
+}
+
 impl Filter {
-    /// Compiles the filter for an architecture. `supervises_signals` is required if Landlock does not
-    /// restrict signals to other processes.
-    pub(crate) fn new(architecture: Architecture, supervises_signals: bool) -> Self {
+    /// Compiles the filter for an architecture.
+    pub(crate) fn new(architecture: Architecture, options: FilterOptions) -> Self {
         let mut filter = Self { instructions: Vec::new() };
         filter.load(ARCHITECTURE);
         filter.unless_equal(architecture.audit_number(), SECCOMP_RET_KILL_PROCESS);
@@ -41,9 +75,9 @@ impl Filter {
         filter.push(BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN, 0, 1);
         filter.answer(fails(libc::ENOSYS));
         for call in SYSTEM_CALLS {
-            let is_free = call.treatment == Treatment::Signal && !supervises_signals;
+            let is_free = call.treatment == Treatment::Signal && !options.supervises_signals;
             if let Some(number) = architecture.number(call).filter(|_| !is_free) {
-                filter.add(number, call.treatment);
+                filter.add(number, call.treatment, options);
             }
         }
         filter.answer(SECCOMP_RET_ALLOW);
@@ -55,31 +89,33 @@ impl Filter {
         &self.instructions
     }
 
-    fn add(&mut self, number: u32, treatment: Treatment) {
+    fn add(&mut self, number: u32, treatment: Treatment, options: FilterOptions) {
         let mut block = Self { instructions: Vec::new() };
         match treatment {
-            Treatment::Supervised | Treatment::Refused | Treatment::Signal => {
-                block.answer(SECCOMP_RET_USER_NOTIF);
-            }
+            Treatment::Supervised | Treatment::Signal => block.answer(options.decided()),
+            Treatment::Refused => block.answer(options.refused()),
             Treatment::Fails(error) => block.answer(fails(error)),
-            Treatment::Checked(rules) => {
-                for rule in rules {
-                    block.add_rule(
-                        rule.checks,
-                        match rule.outcome {
-                            Outcome::Allowed => SECCOMP_RET_ALLOW,
-                            Outcome::Refused | Outcome::Supervised => SECCOMP_RET_USER_NOTIF,
-                            Outcome::Fails(error) => fails(error),
-                        },
-                    );
-                }
-                block.answer(SECCOMP_RET_ALLOW);
-            }
+            Treatment::Checked(rules) => block.add_rules(rules, options),
+            Treatment::Socket => block.add_rules(&options.socket_rules(), options),
         }
-        // Blocks are short: the table has at most eight rules of one check, or three rules of two.
+        // Blocks are short: the table has at most eight rules of one check, or seven rules of up to three.
         let length = u8::try_from(block.instructions.len()).unwrap_or(u8::MAX);
         self.push(BPF_JMP | BPF_JEQ | BPF_K, number, 0, length);
         self.instructions.append(&mut block.instructions);
+    }
+
+    fn add_rules(&mut self, rules: &[ArgumentRule], options: FilterOptions) {
+        for rule in rules {
+            let answer = match rule.outcome {
+                Outcome::Allowed => SECCOMP_RET_ALLOW,
+                Outcome::Refused => options.refused(),
+                Outcome::OtherSocket if options.is_unsupervised => fails(libc::EAFNOSUPPORT),
+                Outcome::OtherSocket => SECCOMP_RET_USER_NOTIF,
+                Outcome::Fails(error) => fails(error),
+            };
+            self.add_rule(rule.checks, answer);
+        }
+        self.answer(SECCOMP_RET_ALLOW);
     }
 
     /// Adds a rule: if all checks match, the answer is returned; otherwise, execution continues
@@ -146,13 +182,17 @@ mod tests {
 
     /// Executes the filter as the kernel does.
     fn answer(architecture: Architecture, call: (u32, u32), arguments: &[u64]) -> u32 {
+        let options = FilterOptions { supervises_signals: true, ..FilterOptions::default() };
+        run(&Filter::new(architecture, options), call, arguments)
+    }
+
+    fn run(filter: &Filter, call: (u32, u32), arguments: &[u64]) -> u32 {
         let mut data = [0u8; 64];
         data[..4].copy_from_slice(&call.0.to_le_bytes());
         data[4..8].copy_from_slice(&call.1.to_le_bytes());
         for (index, argument) in arguments.iter().enumerate() {
             data[16 + 8 * index..24 + 8 * index].copy_from_slice(&argument.to_le_bytes());
         }
-        let filter = Filter::new(architecture, true);
         let (mut accumulator, mut next) = (0, 0);
         loop {
             let sock_filter { code, jt, jf, k } = filter.instructions()[next];
@@ -190,7 +230,7 @@ mod tests {
                 let expected = match call.treatment {
                     Treatment::Supervised | Treatment::Refused | Treatment::Signal => SECCOMP_RET_USER_NOTIF,
                     Treatment::Fails(error) => fails(error),
-                    Treatment::Checked(_) => continue,
+                    Treatment::Checked(_) | Treatment::Socket => continue,
                 };
                 let answer = answer(architecture, (number, architecture.audit_number()), &[u64::MAX; 6]);
                 assert_eq!(answer, expected, "{architecture:?} {}", call.name);
@@ -217,10 +257,35 @@ mod tests {
 
     #[test]
     fn signals_are_supervised_only_if_required() {
-        let length =
-            |supervises_signals| Filter::new(Architecture::X86_64, supervises_signals).instructions().len();
+        let length = |supervises_signals| {
+            let options = FilterOptions { supervises_signals, ..FilterOptions::default() };
+            Filter::new(Architecture::X86_64, options).instructions().len()
+        };
         // Two instructions for each of six calls.
         assert_eq!(length(true), length(false) + 12);
+    }
+
+    #[test]
+    fn internet_datagram_sockets_are_allowed_only_in_a_network_namespace() {
+        for architecture in BOTH {
+            let call = SYSTEM_CALLS.iter().find(|call| call.name == "socket").unwrap();
+            let number = architecture.number(call).unwrap();
+            let answer = |allows_datagrams, arguments: &[u64]| {
+                let options = FilterOptions { allows_datagrams, ..FilterOptions::default() };
+                let filter = Filter::new(architecture, options);
+                run(&filter, (number, architecture.audit_number()), arguments)
+            };
+            for arguments in [[2, 2, 0], [2, 2, 17], [10, 2, 0], [10, 0o2_004_002, 17]] {
+                assert_eq!(answer(true, &arguments), SECCOMP_RET_ALLOW, "{arguments:?}");
+                assert_eq!(answer(false, &arguments), SECCOMP_RET_USER_NOTIF, "{arguments:?}");
+            }
+            // Connections, raw and ping sockets, UDP-Lite, and other families.
+            for arguments in
+                [[2, 1, 0], [2, 3, 17], [2, 2, 1], [10, 2, 136], [1, 2, 0], [16, 2, 0], [40, 2, 0]]
+            {
+                assert_eq!(answer(true, &arguments), SECCOMP_RET_USER_NOTIF, "{arguments:?}");
+            }
+        }
     }
 
     #[test]

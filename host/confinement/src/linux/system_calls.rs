@@ -67,6 +67,8 @@ pub(crate) enum Treatment {
     Fails(i32),
     /// It sends a signal. The supervisor decides on it if Landlock cannot restrict signals.
     Signal,
+    /// It creates a socket: [`SOCKET`], after [`INTERNET_DATAGRAMS`] in a network namespace.
+    Socket,
     /// Some combinations of its arguments are supervised, refused or fail.
     Checked(&'static [ArgumentRule]),
 }
@@ -83,7 +85,8 @@ pub(crate) struct ArgumentRule {
 pub(crate) enum Outcome {
     Allowed,
     Refused,
-    Supervised,
+    /// The supervisor creates the socket, or refuses it.
+    OtherSocket,
     Fails(i32),
 }
 
@@ -128,7 +131,10 @@ const fn high_bits(argument: usize) -> Check {
 const SOCK_TYPE_MASK: u32 = 0xf;
 const AF_UNIX: u32 = 1;
 const SOCK_STREAM: u32 = 1;
+const SOCK_DGRAM: u32 = 2;
 const SOCK_SEQPACKET: u32 = 5;
+const IPPROTO_TCP: u32 = 6;
+const IPPROTO_UDP: u32 = 17;
 const MSG_FASTOPEN: u32 = 0x2000_0000;
 /// `CLONE_NEWTIME`, `NEWNS`, `PARENT`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID`,
 /// `NEWNET`. `CLONE_NEWTIME` is in the bits of the exit signal, and only `clone3` accepts it.
@@ -155,7 +161,7 @@ const READ_PERSONALITY: u32 = u32::MAX;
 
 /// Stream sockets of this machine are allowed: they reach nothing without `connect`, which is
 /// supervised. The supervisor decides on all others.
-const SOCKET: &[ArgumentRule] = &[
+pub(crate) const SOCKET: &[ArgumentRule] = &[
     ArgumentRule {
         checks: &[low(0, AF_UNIX), low_masked(1, SOCK_TYPE_MASK, SOCK_STREAM)],
         outcome: Outcome::Allowed,
@@ -164,8 +170,22 @@ const SOCKET: &[ArgumentRule] = &[
         checks: &[low(0, AF_UNIX), low_masked(1, SOCK_TYPE_MASK, SOCK_SEQPACKET)],
         outcome: Outcome::Allowed,
     },
-    ArgumentRule { checks: &[], outcome: Outcome::Supervised },
+    ArgumentRule { checks: &[], outcome: Outcome::OtherSocket },
 ];
+/// Datagram sockets of the internet, which reach nothing outside of a network namespace.
+pub(crate) const INTERNET_DATAGRAMS: &[ArgumentRule] = &[
+    ArgumentRule { checks: &[INTERNET, DATAGRAMS, low(2, 0)], outcome: Outcome::Allowed },
+    ArgumentRule { checks: &[INTERNET, DATAGRAMS, low(2, IPPROTO_UDP)], outcome: Outcome::Allowed },
+];
+/// Connections over the internet, which reach only the host's listeners in a network namespace.
+pub(crate) const INTERNET_STREAMS: &[ArgumentRule] = &[
+    ArgumentRule { checks: &[INTERNET, STREAMS, low(2, 0)], outcome: Outcome::Allowed },
+    ArgumentRule { checks: &[INTERNET, STREAMS, low(2, IPPROTO_TCP)], outcome: Outcome::Allowed },
+];
+/// `AF_INET` is 2, and `AF_INET6` is 10.
+const INTERNET: Check = low_masked(0, !8, 2);
+const STREAMS: Check = low_masked(1, SOCK_TYPE_MASK, SOCK_STREAM);
+const DATAGRAMS: Check = low_masked(1, SOCK_TYPE_MASK, SOCK_DGRAM);
 /// Other sockets of this machine are datagram sockets, which can send to any path without `connect`.
 const SOCKET_PAIR: &[ArgumentRule] = &[
     ArgumentRule {
@@ -249,7 +269,7 @@ use Treatment::{Checked, Fails, Refused, Signal, Supervised};
 #[rustfmt::skip]
 pub(crate) const SYSTEM_CALLS: &[SystemCall] = &[
     // Sockets.
-    each("socket", 41, 198, Checked(SOCKET)),
+    each("socket", 41, 198, Treatment::Socket),
     each("socketpair", 53, 199, Checked(SOCKET_PAIR)),
     each("connect", 42, 203, Supervised),
     each("sendto", 44, 206, Checked(FAST_OPEN_IN_3)),

@@ -11,10 +11,10 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, chmodat, open, utimensat};
 
-use crate::connect::{open_as, path_of, real_path_of};
-use crate::kernel::{self, Answer, Notification};
-use crate::program_memory::Thread;
-use crate::supervisor::Supervisor;
+use crate::linux::connect::{open_as, path_of, real_path_of};
+use crate::linux::kernel::{self, Answer, Notification};
+use crate::linux::program_memory::Thread;
+use crate::linux::supervisor::Supervisor;
 
 const MODE_BITS: u32 = 0o7777;
 /// Files that run with the rights of their owner or group.

@@ -11,9 +11,10 @@ use std::sync::{Mutex, PoisonError};
 
 use wardian_access::{FileOperation, NativeAuthority};
 
-use crate::kernel::Notification;
 use crate::landlock::LandlockRules;
-use crate::program_memory::Thread;
+use crate::linux::kernel::Notification;
+use crate::linux::program_memory::Thread;
+use crate::view::DirectoryView;
 
 /// Maximum number of reported files of a program.
 const MAX_REPORTS: usize = 1_000;
@@ -22,18 +23,20 @@ const MAX_REPORTS: usize = 1_000;
 pub(crate) struct OpenReports {
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
+    views: Vec<DirectoryView>,
     reported: Mutex<HashSet<(PathBuf, FileOperation)>>,
 }
 
 impl OpenReports {
-    pub(crate) fn new(rules: &LandlockRules) -> Self {
+    pub(crate) fn new(rules: &LandlockRules, views: &[DirectoryView]) -> Self {
         let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
             paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
         };
         let writable = [real(&rules.write), real(&rules.real_write)].concat();
         let readable =
             [real(&rules.read), real(&rules.execute), real(&rules.real_read), writable.clone()].concat();
-        Self { readable, writable, reported: Mutex::default() }
+        let readable = [readable, views.iter().map(|view| view.directory.clone()).collect()].concat();
+        Self { readable, writable, views: views.to_vec(), reported: Mutex::default() }
     }
 
     /// Reports the file of a call. A file that does not exist is reported only if it is to be created.
@@ -44,7 +47,8 @@ impl OpenReports {
             FileOperation::Write => &self.writable,
             _ => &self.readable,
         };
-        let is_reachable = allowed.iter().any(|directory| path.starts_with(directory));
+        let is_reachable = allowed.iter().any(|directory| path.starts_with(directory))
+            && !self.views.iter().any(|view| view.hides(&path));
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         if reported.len() < MAX_REPORTS && reported.insert((path.clone(), operation)) {
             drop(reported);

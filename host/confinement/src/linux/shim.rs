@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::programs::os_string;
+use crate::linux::programs::os_string;
 
 /// The first argument in this mode. The next argument is the script, and the others are the
 /// arguments of the program.

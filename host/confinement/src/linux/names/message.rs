@@ -2,6 +2,10 @@
 
 use std::net::IpAddr;
 
+/// Maximum number of bytes of a response in a datagram, without extensions.
+const MAX_DATAGRAM_BYTES: usize = 512;
+/// The bit in the third byte of the header.
+const TRUNCATED: u8 = 2;
 const HEADER_BYTES: usize = 12;
 const MAX_NAME_BYTES: usize = 253;
 const INTERNET: u16 = 1;
@@ -174,6 +178,21 @@ impl Header {
         let recursion_available = 0x80;
         vec![id0, id1, response, recursion_available | code as u8, 0, questions, 0, answers, 0, 0, 0, 0]
     }
+}
+
+/// Returns a response in the size of a datagram: a longer one is truncated, which makes the resolver
+/// repeat the query over a stream (RFC 1035, section 4.2.1).
+pub(crate) fn for_datagram(mut response: Vec<u8>) -> Vec<u8> {
+    if response.len() <= MAX_DATAGRAM_BYTES {
+        return response;
+    }
+    let after_name = parse_name(&response[HEADER_BYTES..]).map(|(_, rest)| rest.len());
+    let end = after_name.and_then(|rest| (response.len() - rest).checked_add(4));
+    let questions = u8::from(end.is_some());
+    response.truncate(end.unwrap_or(HEADER_BYTES));
+    response[2] |= TRUNCATED;
+    response[4..HEADER_BYTES].copy_from_slice(&[0, questions, 0, 0, 0, 0, 0, 0]);
+    response
 }
 
 /// Parses a name, and returns it with the bytes after it. A question contains no compressed names.

@@ -7,21 +7,17 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::time::timeout;
-use wardian_access::Scheme;
-use wardian_network::connect_stream;
+use tokio::sync::OwnedSemaphorePermit;
 
-use crate::kernel::{self, Answer, NewDescriptor, Notification};
-use crate::program_memory::{DescriptorTarget, Thread};
-use crate::relay;
-use crate::supervisor::Supervisor;
+use crate::linux::kernel::{self, Answer, NewDescriptor, Notification};
+use crate::linux::program_memory::{DescriptorTarget, Thread};
+use crate::linux::relay;
+use crate::linux::servers::ServerConnection;
+use crate::linux::supervisor::Supervisor;
 
-/// Time limit of a connection. Until it is open, the program's thread is blocked.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The size of `struct sockaddr_storage`, the largest address.
 const MAX_ADDRESS_BYTES: usize = 128;
 
@@ -86,6 +82,8 @@ pub(crate) struct ConnectCall {
     descriptor: i32,
     socket: u64,
     address: SocketAddress,
+    /// The address as the program passed it.
+    bytes: Vec<u8>,
 }
 
 impl ConnectCall {
@@ -111,7 +109,8 @@ impl ConnectCall {
         thread.read(pointer, &mut bytes).map_err(|error| {
             if error.kind() == io::ErrorKind::PermissionDenied { libc::EACCES } else { libc::EFAULT }
         })?;
-        Ok(Self { notification, thread, descriptor, socket, address: SocketAddress::parse(&bytes)? })
+        let address = SocketAddress::parse(&bytes)?;
+        Ok(Self { notification, thread, descriptor, socket, address, bytes })
     }
 
     /// Performs a call to an address that requires no waiting; returns the call otherwise.
@@ -123,6 +122,11 @@ impl ConnectCall {
                 SocketAddress::Internet(_) | SocketAddress::Unspecified => Answer::Value(0),
                 _ => Answer::Error(libc::EAFNOSUPPORT),
             });
+        }
+        if supervisor.servers().has_own_network()
+            && let Some(answer) = self.connect_datagrams()
+        {
+            return Ok(answer);
         }
         if supervisor.is_connected(self.socket) {
             return Ok(Answer::Error(match self.address {
@@ -146,6 +150,19 @@ impl ConnectCall {
                 Answer::Error(libc::EPERM)
             }
             SocketAddress::Unspecified | SocketAddress::Unsupported => Answer::Error(libc::EAFNOSUPPORT),
+        })
+    }
+
+    /// Performs the call if the socket is a datagram socket of the program's own network namespace, which
+    /// has no other interface than the loopback interface.
+    pub(crate) fn connect_datagrams(&self) -> Option<Answer> {
+        let socket = self.thread.copy_of_descriptor(self.descriptor).ok()?;
+        if !kernel::is_internet_datagram_socket(socket.as_fd()) {
+            return None;
+        }
+        Some(match kernel::connect(socket.as_fd(), &self.bytes) {
+            Ok(()) => Answer::Value(0),
+            Err(error) => Answer::Error(error.raw_os_error().unwrap_or(libc::EINVAL)),
         })
     }
 
@@ -190,7 +207,7 @@ impl ConnectCall {
                 supervisor.answer(id, Answer::Value(0));
                 // An error ends only this stream.
                 let ProgramEnd { stream, inode, permit } = program;
-                let _ = Box::pin(supervisor.names().serve_stream(stream)).await;
+                let _ = Box::pin(supervisor.servers().names().serve_stream(stream)).await;
                 drop(permit);
                 supervisor.forget_connected(inode);
             }
@@ -199,33 +216,17 @@ impl ConnectCall {
     }
 
     async fn open(&self, address: SocketAddr, supervisor: &Supervisor) -> Result<Opened, i32> {
-        if supervisor.names().is_server(address) {
-            let permit = supervisor.connection_permit();
-            let permit = timeout(CONNECT_TIMEOUT, permit).await.map_err(|_| libc::ETIMEDOUT)?;
-            let mut program = self.inject(supervisor)?;
-            program.permit = permit;
-            return Ok(Opened::NameServer(program));
+        let servers = supervisor.servers();
+        if servers.is_name_server(address) {
+            let permit = servers.permit().await?;
+            return Ok(Opened::NameServer(self.inject(supervisor, permit)?));
         }
-        let names = supervisor.names().of_address(address.ip());
-        let Ok(allowed) = supervisor.authority().may_connect(&names, address) else {
-            return Err(libc::EACCES);
-        };
-        let connecting = async {
-            let permit = supervisor.connection_permit().await;
-            let scheme = allowed.schemes.first().copied().unwrap_or(Scheme::Tcp);
-            (connect_stream(supervisor.proxies(), &allowed.host, scheme, address).await, permit)
-        };
-        let (server, permit) = timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| libc::ETIMEDOUT)?;
-        let server = server.map_err(|error| error.raw_os_error().unwrap_or(libc::ECONNREFUSED))?;
-        // Plugins send small requests. If the option cannot be set, requests are only slower.
-        let _ = server.set_nodelay(true);
-        let mut program = self.inject(supervisor)?;
-        program.permit = permit;
-        Ok(Opened::Server { program, server, allowed })
+        let ServerConnection { stream: server, allowed, permit } = servers.connect(address).await?;
+        Ok(Opened::Server { program: self.inject(supervisor, permit)?, server, allowed })
     }
 
     /// Gives the program one end of a new connection, and returns the other end.
-    fn inject(&self, supervisor: &Supervisor) -> Result<ProgramEnd, i32> {
+    fn inject(&self, supervisor: &Supervisor, permit: OwnedSemaphorePermit) -> Result<ProgramEnd, i32> {
         let (theirs, ours) =
             relay::loopback_pair().map_err(|error| error.raw_os_error().unwrap_or(libc::EMFILE))?;
         let stream = TcpStream::from_std(ours).map_err(|_| libc::EMFILE)?;
@@ -235,7 +236,7 @@ impl ConnectCall {
         if replaced.is_err() {
             supervisor.forget_connected(inode);
         }
-        replaced.map(|()| ProgramEnd { stream, inode, permit: None })
+        replaced.map(|()| ProgramEnd { stream, inode, permit })
     }
 }
 
@@ -245,7 +246,7 @@ struct ProgramEnd {
     /// The inode of the program's socket.
     inode: u64,
     /// The permit of the limit on connections.
-    permit: Option<tokio::sync::OwnedSemaphorePermit>,
+    permit: OwnedSemaphorePermit,
 }
 
 enum Opened {

@@ -4,7 +4,7 @@
 //! declared length. What cannot be followed, such as another protocol after an upgrade, ends the
 //! connection.
 
-use crate::first_bytes::{ServerName, server_of_request};
+use crate::linux::first_bytes::{ServerName, server_of_request};
 
 /// Maximum number of bytes of a request's header, and of a line of a chunked body.
 const MAX_HEADER_BYTES: usize = 64 * 1024;

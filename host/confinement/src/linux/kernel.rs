@@ -57,7 +57,7 @@ pub(crate) enum Answer {
     Continue,
 }
 
-fn checked(result: impl Into<i64>) -> io::Result<i64> {
+pub(crate) fn checked(result: impl Into<i64>) -> io::Result<i64> {
     match result.into() {
         -1 => Err(io::Error::last_os_error()),
         value => Ok(value),
@@ -81,21 +81,30 @@ pub(crate) fn restrict_self(rules: BorrowedFd<'_>) -> io::Result<()> {
 /// Applies a filter to the calling thread and returns the descriptor at which its notifications
 /// arrive. Async-signal-safe.
 pub(crate) fn install_filter(instructions: &[sock_filter]) -> io::Result<RawFd> {
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let listener = set_filter(instructions, flags)?;
+    RawFd::try_from(listener).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
+}
+
+/// Applies a filter without notifications to the calling thread. Async-signal-safe.
+pub(crate) fn install_plain_filter(instructions: &[sock_filter]) -> io::Result<()> {
+    set_filter(instructions, 0).map(drop)
+}
+
+fn set_filter(instructions: &[sock_filter], flags: c_ulong) -> io::Result<i64> {
     let program = libc::sock_fprog {
         len: u16::try_from(instructions.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?,
         filter: instructions.as_ptr().cast_mut(),
     };
-    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
     // SAFETY: the program points to instructions that the kernel copies during the call.
-    let listener = checked(unsafe {
+    checked(unsafe {
         libc::syscall(
             libc::SYS_seccomp,
             libc::c_ulong::from(libc::SECCOMP_SET_MODE_FILTER),
             flags,
             from_ref(&program),
         )
-    })?;
-    RawFd::try_from(listener).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
+    })
 }
 
 /// The capabilities that a process of root keeps: to read and write files of other users. Landlock
@@ -378,6 +387,51 @@ pub(crate) fn connect_to_path(socket: BorrowedFd<'_>, path: &[u8]) -> io::Result
         let length = size_of::<libc::sa_family_t>() + path.len() + 1;
         let length = libc::socklen_t::try_from(length).unwrap_or_default();
         checked(libc::connect(socket.as_raw_fd(), from_ref(&address).cast(), length)).map(drop)
+    }
+}
+
+/// Connects a socket to an address in the kernel's form.
+pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8]) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(address.len()).unwrap_or(libc::socklen_t::MAX);
+    // SAFETY: the kernel copies the given number of bytes.
+    checked(unsafe { libc::connect(socket.as_raw_fd(), address.as_ptr().cast(), length) }).map(drop)
+}
+
+/// Whether a descriptor is a datagram socket of the internet.
+pub(crate) fn is_internet_datagram_socket(socket: BorrowedFd<'_>) -> bool {
+    let family = socket_option(socket, libc::SO_DOMAIN);
+    matches!(family, Some(libc::AF_INET | libc::AF_INET6))
+        && socket_option(socket, libc::SO_TYPE) == Some(libc::SOCK_DGRAM)
+}
+
+fn socket_option(socket: BorrowedFd<'_>, option: c_int) -> Option<c_int> {
+    let mut value: c_int = 0;
+    let mut length = libc::socklen_t::try_from(size_of::<c_int>()).ok()?;
+    // SAFETY: the kernel writes at most the given number of bytes to a local value.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            from_mut(&mut value).cast(),
+            from_mut(&mut length),
+        )
+    };
+    (result == 0).then_some(value)
+}
+
+/// Returns a copy of a descriptor of another process.
+pub(crate) fn copy_descriptor(process: u32, descriptor: c_int) -> io::Result<OwnedFd> {
+    let own = |descriptor: i64| -> io::Result<OwnedFd> {
+        let descriptor =
+            RawFd::try_from(descriptor).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+        // SAFETY: the system call has just created the descriptor, which has no other owner.
+        Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    };
+    // SAFETY: both calls have only integer arguments.
+    unsafe {
+        let process = own(checked(libc::syscall(libc::SYS_pidfd_open, process, 0))?)?;
+        own(checked(libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), descriptor, 0))?)
     }
 }
 

@@ -4,7 +4,7 @@
 //! process group, so a signal is allowed if its target is in the group of its sender. The arguments are
 //! numbers that the program cannot change after the call began.
 
-use crate::kernel::{Notification, process_group};
+use crate::linux::kernel::{Notification, process_group};
 
 /// Whether the call sends a signal only to processes of the sender's group.
 pub(crate) fn is_within_group(call: Notification) -> bool {

@@ -7,9 +7,12 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::linux::kernel;
 
 /// Maximum number of bytes of a path, with its terminating zero.
 const MAX_PATH_BYTES: usize = 4096;
@@ -71,6 +74,16 @@ impl Thread {
 
     fn memory(self) -> io::Result<File> {
         File::open(format!("/proc/{}/mem", self.0))
+    }
+
+    /// Returns a copy of a descriptor of the thread's process.
+    ///
+    /// # Errors
+    /// Returns an error if the process has ended or the descriptor is not open.
+    pub(crate) fn copy_of_descriptor(self, number: i32) -> io::Result<OwnedFd> {
+        let status = std::fs::read_to_string(self.directory().join("status"))?;
+        let process = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
+        kernel::copy_descriptor(process.ok_or(io::ErrorKind::InvalidData)?, number)
     }
 
     /// Returns the file behind a descriptor.

@@ -19,27 +19,24 @@ use rustix::event::{PollFd, PollFlags, poll};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use wardian_access::NativeAuthority;
-use wardian_network::proxy::ProxySettings;
 
-use crate::attributes;
-use crate::connect::ConnectCall;
-use crate::kernel::{self, Answer, NewDescriptor, Notification};
 use crate::landlock::LandlockRules;
-use crate::names::{MAX_QUERY_BYTES, Names};
-use crate::opens::OpenReports;
-use crate::program_memory::Thread;
-use crate::programs::ProgramServer;
-use crate::refusals;
-use crate::signals;
+use crate::linux::attributes;
+use crate::linux::connect::ConnectCall;
+use crate::linux::kernel::{self, Answer, NewDescriptor, Notification};
+use crate::linux::names::MAX_QUERY_BYTES;
+use crate::linux::opens::OpenReports;
+use crate::linux::program_memory::Thread;
+use crate::linux::programs::ProgramServer;
+use crate::linux::refusals;
+use crate::linux::servers::Servers;
+use crate::linux::signals;
+use crate::linux::system_calls::Architecture;
 use crate::supervision::SupervisorOptions;
-use crate::system_calls::Architecture;
+use crate::view::DirectoryView;
 
-/// Maximum number of connections of a program, if policy sets none. Each occupies two descriptors
-/// of the host.
-const MAX_CONNECTIONS: usize = 1_000;
 /// Maximum number of datagram sockets. Each occupies a descriptor and a task of the host.
 const MAX_DATAGRAM_SOCKETS: usize = 1_000;
 /// Maximum number of records of the same kind of refused call, so that a program cannot fill the
@@ -54,6 +51,10 @@ pub(crate) struct ProcessEnvironment {
     pub(crate) rules: LandlockRules,
     /// The directory with the scripts of granted programs.
     pub(crate) program_directory: Option<PathBuf>,
+    /// Whether the program has a network namespace.
+    pub(crate) has_own_network: bool,
+    /// Directories of which the program sees a part.
+    pub(crate) views: Vec<DirectoryView>,
 }
 
 /// The state of one program's supervision.
@@ -63,9 +64,8 @@ pub(crate) struct Supervisor {
     supervision: SupervisorOptions,
     environment: ProcessEnvironment,
     opens: OpenReports,
-    names: Names,
+    servers: Servers,
     has_started: AtomicBool,
-    connections: Arc<Semaphore>,
     sockets: Mutex<Sockets>,
     records: Mutex<HashMap<&'static str, u32>>,
 }
@@ -84,17 +84,13 @@ impl Supervisor {
         supervision: SupervisorOptions,
         environment: ProcessEnvironment,
     ) -> Self {
-        let SupervisorOptions { authority, resolver, max_connections, .. } = &supervision;
-        let names = Names::new(Arc::clone(authority), Arc::clone(resolver));
-        let most = max_connections.map_or(MAX_CONNECTIONS, |most| most.min(MAX_CONNECTIONS));
         Self {
             listener,
             architecture,
-            opens: OpenReports::new(&environment.rules),
+            opens: OpenReports::new(&environment.rules, &environment.views),
+            servers: Servers::new(&supervision, environment.has_own_network),
             environment,
-            names,
             has_started: AtomicBool::new(false),
-            connections: Arc::new(Semaphore::new(most)),
             sockets: Mutex::default(),
             records: Mutex::default(),
             supervision,
@@ -109,27 +105,13 @@ impl Supervisor {
         &*self.supervision.authority
     }
 
-    /// Returns the variables of the program's environment.
-    pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
-        &self.environment.variables
-    }
-
-    pub(crate) fn proxies(&self) -> &ProxySettings {
-        &self.supervision.proxies
-    }
-
-    pub(crate) fn names(&self) -> &Names {
-        &self.names
-    }
-
     /// Whether a file belongs to the program.
     pub(crate) fn is_own_path(&self, path: &Path) -> bool {
         path.starts_with(&self.supervision.own_directory)
     }
 
-    /// Waits until the program may have another connection.
-    pub(crate) async fn connection_permit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.connections).acquire_owned().await.ok()
+    pub(crate) fn servers(&self) -> &Servers {
+        &self.servers
     }
 
     pub(crate) fn is_datagram_socket(&self, inode: u64) -> bool {
@@ -158,17 +140,23 @@ impl Supervisor {
     }
 
     /// Answers notifications until the last process of the program has ended, or `stop` is closed.
-    pub(crate) fn run(self, stop: &OwnedFd, runtime: &Handle) {
+    /// `queries` is the socket that receives queries for names in the program's network namespace.
+    pub(crate) fn run(self, queries: Option<OwnedFd>, stop: &OwnedFd, runtime: &Handle) {
         let supervisor = Arc::new(self);
         let mut tasks = JoinSet::new();
-        if let Some(access) = supervisor.supervision.programs.clone() {
+        if let Some(socket) = queries {
             let supervisor = Arc::clone(&supervisor);
             let serve = async move {
-                let directory = supervisor.supervision.own_directory.clone();
-                // Without the socket, programs cannot be started.
-                let _ = ProgramServer::new(access).serve(supervisor, &directory).await;
+                // Without the socket, names are not resolved.
+                let _ = supervisor.servers.names().serve_datagrams(socket.into()).await;
             };
             tasks.spawn_on(serve, runtime);
+        }
+        if let Some(server) =
+            ProgramServer::new(&supervisor.supervision, supervisor.environment.variables.clone())
+        {
+            // Without the socket, programs cannot be started.
+            tasks.spawn_on(async move { drop(server.serve().await) }, runtime);
         }
         while wait_for_notification(&supervisor.listener, stop) {
             while tasks.try_join_next().is_some() {}
@@ -306,7 +294,7 @@ impl Supervisor {
             if length == 0 {
                 return Ok(());
             }
-            if let Some(response) = self.names.respond(&message[..length]).await {
+            if let Some(response) = self.servers.names().respond(&message[..length]).await {
                 socket.write_all(&response).await?;
             }
         }

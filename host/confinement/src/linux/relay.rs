@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use wardian_access::{AllowedConnection, ConnectionRecord, Host, Scheme};
 
-use crate::first_bytes::{FirstBytes, Recognized, ServerName};
-use crate::http_requests::{Followed, HttpRequests, NotFollowed};
+use crate::linux::first_bytes::{FirstBytes, Recognized, ServerName};
+use crate::linux::http_requests::{Followed, HttpRequests, NotFollowed};
 
 const CHUNK_BYTES: usize = 8 * 1024;
 /// Number of strangers that may connect to the listener before the expected connection.

@@ -1,8 +1,8 @@
 //! Starts granted programs for a confined program, outside of its confinement.
 //!
 //! The confined program finds each granted program as a script in a directory at the head of its
-//! `PATH`. The script's interpreter is the host's program in the mode [`crate::shim`]. It runs within the
-//! confinement, sends the arguments, the environment and the standard input to the supervisor, and
+//! `PATH`. The script's interpreter is the host's program in the mode [`crate::linux::shim`]. It runs
+//! within the confinement, sends the arguments, the environment and the standard input to the supervisor, and
 //! passes on the output. The supervisor decides on its copy of the request and starts the program itself,
 //! so the confined program cannot change what was checked.
 
@@ -10,19 +10,18 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
-use wardian_access::ExitStatus;
+use wardian_access::{ExitStatus, NativeAuthority};
 use wardian_process::{ChildProcess, Command, CommandEvent, DescendantPolicy, Streams};
 
-use crate::shim::{FrameKind, MAX_REQUEST_BYTES, ProgramRequest, SHIM_ARGUMENT, SOCKET_NAME};
-use crate::supervision::ProgramAccess;
-use crate::supervisor::Supervisor;
+use crate::linux::shim::{FrameKind, MAX_REQUEST_BYTES, ProgramRequest, SHIM_ARGUMENT, SOCKET_NAME};
+use crate::supervision::{ProgramAccess, SupervisorOptions};
 
 /// Maximum number of programs that run at the same time. Additional starts wait.
 const MAX_CONCURRENT_PROGRAMS: usize = 16;
@@ -65,19 +64,35 @@ impl ProgramDirectory {
 /// Listens for requests to start programs.
 pub(crate) struct ProgramServer {
     access: ProgramAccess,
+    authority: Arc<dyn NativeAuthority>,
+    /// The directory of the confined program, which contains the socket.
+    own_directory: PathBuf,
+    /// The environment of the confined program.
+    own_environment: Vec<(OsString, OsString)>,
     running: Arc<Semaphore>,
 }
 
 impl ProgramServer {
-    pub(crate) fn new(mut access: ProgramAccess) -> Self {
+    /// Creates the server of a program; `None` if it may not start programs.
+    pub(crate) fn new(
+        options: &SupervisorOptions,
+        own_environment: Vec<(OsString, OsString)>,
+    ) -> Option<Self> {
+        let mut access = options.programs.clone()?;
         // The shim reports a path without symbolic links.
         access.directory = access.directory.canonicalize().unwrap_or(access.directory);
-        Self { access, running: Arc::new(Semaphore::new(MAX_CONCURRENT_PROGRAMS)) }
+        Some(Self {
+            access,
+            authority: Arc::clone(&options.authority),
+            own_directory: options.own_directory.clone(),
+            own_environment,
+            running: Arc::new(Semaphore::new(MAX_CONCURRENT_PROGRAMS)),
+        })
     }
 
-    /// Serves requests until the supervisor ends.
-    pub(crate) async fn serve(self, supervisor: Arc<Supervisor>, own_directory: &Path) -> io::Result<()> {
-        let socket = own_directory.join(SOCKET_NAME);
+    /// Serves requests until the future is dropped.
+    pub(crate) async fn serve(self) -> io::Result<()> {
+        let socket = self.own_directory.join(SOCKET_NAME);
         // An earlier attempt to start the program may have left it.
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket)?;
@@ -88,18 +103,18 @@ impl ProgramServer {
             let permit = Arc::clone(&server.running).acquire_owned().await.map_err(io::Error::other)?;
             let (stream, _) = listener.accept().await?;
             while tasks.try_join_next().is_some() {}
-            let (server, supervisor) = (Arc::clone(&server), Arc::clone(&supervisor));
+            let server = Arc::clone(&server);
             tasks.spawn(async move {
                 // An error is an end of the connection, which ends the program.
-                let _ = server.run(stream, &supervisor).await;
+                let _ = server.run(stream).await;
                 drop(permit);
             });
         }
     }
 
-    async fn run(&self, mut stream: UnixStream, supervisor: &Supervisor) -> io::Result<()> {
+    async fn run(&self, mut stream: UnixStream) -> io::Result<()> {
         let request = read_request(&mut stream).await?;
-        match self.start(request, supervisor).await {
+        match self.start(request).await {
             Ok(process) => forward(process, stream).await,
             Err(reason) => {
                 write_frame(&mut stream, FrameKind::Stderr, format!("wardian: {reason}\n").as_bytes())
@@ -109,7 +124,7 @@ impl ProgramServer {
         }
     }
 
-    async fn start(&self, request: ProgramRequest, supervisor: &Supervisor) -> Result<ChildProcess, String> {
+    async fn start(&self, request: ProgramRequest) -> Result<ChildProcess, String> {
         let ProgramAccess { programs, launcher, directory, environment, .. } = &self.access;
         let ProgramRequest { program, arguments, environment: requested, directory: started_in, input } =
             request;
@@ -126,7 +141,7 @@ impl ProgramServer {
         // Variables that the program inherited unchanged were composed by the host.
         let set: Vec<(OsString, OsString)> = requested
             .into_iter()
-            .filter(|variable| !supervisor.environment().contains(variable))
+            .filter(|variable| !self.own_environment.contains(variable))
             .filter(|(name, _)| name != "PATH")
             .collect();
         let names = set.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
@@ -139,7 +154,7 @@ impl ProgramServer {
             descendants: DescendantPolicy::Kill,
             ..Command::new(program, arguments, directory.clone())
         };
-        let authority = supervisor.authority().program_authority(names);
+        let authority = self.authority.program_authority(names);
         launcher.for_authority(authority).start(command).await.map_err(|error| error.to_string())
     }
 }

@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use wardian_access::{Host, NativeAuthority};
 use wardian_network::{KnownNames, Resolver};
 
@@ -28,6 +29,8 @@ pub(crate) const MAX_QUERY_BYTES: usize = 4096;
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of concurrent lookups. Additional lookups wait.
 const MAX_CONCURRENT_LOOKUPS: usize = 32;
+/// Maximum number of queries that wait for a lookup or for its result.
+const MAX_WAITING_QUERIES: usize = 1_000;
 
 /// The names of one program's process.
 pub(crate) struct Names {
@@ -70,6 +73,34 @@ impl Names {
         let _permit = self.lookups.acquire().await.ok()?;
         let answer = tokio::time::timeout(LOOKUP_TIMEOUT, self.answer(&query)).await;
         Some(answer.unwrap_or_else(|_| query.error(ResponseCode::ServerFailure)))
+    }
+
+    /// Answers the queries that a datagram socket receives.
+    ///
+    /// # Errors
+    /// Returns an error if the socket cannot be used.
+    pub(crate) async fn serve_datagrams(self: &Arc<Self>, socket: std::net::UdpSocket) -> io::Result<()> {
+        socket.set_nonblocking(true)?;
+        let socket = Arc::new(UdpSocket::from_std(socket)?);
+        let mut lookups = JoinSet::new();
+        loop {
+            let mut message = vec![0; MAX_QUERY_BYTES];
+            let (length, sender) = socket.recv_from(&mut message).await?;
+            message.truncate(length);
+            while lookups.try_join_next().is_some() {}
+            // The program resends a query that is not answered.
+            if lookups.len() >= MAX_WAITING_QUERIES {
+                continue;
+            }
+            let (names, socket) = (Arc::clone(self), Arc::clone(&socket));
+            lookups.spawn(async move {
+                if let Some(response) = names.respond(&message).await {
+                    let response = message::for_datagram(response);
+                    // The program may have closed its socket.
+                    let _ = socket.send_to(&response, sender).await;
+                }
+            });
+        }
     }
 
     async fn answer(&self, query: &Query) -> Vec<u8> {
