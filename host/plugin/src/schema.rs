@@ -136,7 +136,7 @@ impl Setting {
     }
 }
 
-/// The type of an attribute.
+/// Whether an attribute's value is described by a type or by a nested schema.
 #[derive(Clone, Debug)]
 pub enum AttributeType {
     /// A value of this type.
@@ -386,7 +386,7 @@ pub struct IdentitySchema {
     pub attributes: BTreeMap<Str, IdentityAttribute>,
 }
 
-/// An attribute of an identity.
+/// An attribute of a resource identity, with which a provider finds an object.
 #[derive(Clone, Debug)]
 pub struct IdentityAttribute {
     /// The type: a primitive, or a list of primitives.

@@ -201,7 +201,7 @@ impl Type {
         }
     }
 
-    /// Returns the type in the notation of messages: "string", "list of number".
+    /// Returns the type as it is displayed in messages: "string", "list of number".
     pub fn friendly_name(&self) -> String {
         match self {
             Self::Dynamic => "dynamic".into(),
@@ -217,7 +217,7 @@ impl Type {
     }
 }
 
-/// Writes the type in the notation of configurations: `list(object({a=string}))`.
+/// Writes the type as a type constraint: `list(object({a=string}))`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
