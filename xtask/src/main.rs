@@ -73,7 +73,7 @@ Options:
   test [arguments]      passed to `cargo test --workspace`
   hostile --only <TEXT>   attacks with this text in their names
   hostile --binary <PATH> attack another binary; with --record, its results are recorded
-            as those of the version before the defenses; with --costs, compare what attacks cost
+            as those of the version before the defences; with --costs, compare what attacks cost
   hostile --components-for <MINUTES>   test random components
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
   interop wrappers --only <TEXT>   tools with this text in their names
