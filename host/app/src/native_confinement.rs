@@ -312,7 +312,6 @@ impl NativeSupervisor for PolicySupervisor {
             programs: names.clone(),
             host_program: host_program.clone(),
             launcher: Arc::clone(launcher),
-            directory: package.working_directory.clone(),
             environment: package.environment.clone(),
         })
     }

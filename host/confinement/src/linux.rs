@@ -21,6 +21,7 @@ mod relay;
 mod servers;
 mod shim;
 mod signals;
+mod sockets;
 mod supervisor;
 mod system_calls;
 mod views;

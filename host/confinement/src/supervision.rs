@@ -35,8 +35,6 @@ pub struct ProgramAccess {
     /// The host's program, which implements the mode of [`run_shim`](crate::run_shim).
     pub host_program: PathBuf,
     pub launcher: Arc<Launcher>,
-    /// The working directory of programs.
-    pub directory: PathBuf,
     /// The environment of programs, before the variables that the confined program sets.
     pub environment: Vec<(OsString, OsString)>,
 }

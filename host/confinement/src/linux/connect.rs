@@ -15,7 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::linux::kernel::{self, Answer, NewDescriptor, Notification};
 use crate::linux::program_memory::{DescriptorTarget, Thread};
 use crate::linux::relay;
-use crate::linux::servers::ServerConnection;
+use crate::linux::servers::{ServerConnection, Servers};
 use crate::linux::supervisor::Supervisor;
 
 /// The size of `struct sockaddr_storage`, the largest address.
@@ -115,7 +115,7 @@ impl ConnectCall {
 
     /// Performs a call to an address that requires no waiting; returns the call otherwise.
     pub(crate) fn perform_now(self, supervisor: &Supervisor) -> Result<Answer, (Self, SocketAddr)> {
-        if supervisor.is_datagram_socket(self.socket) {
+        if supervisor.sockets().is_datagram_socket(self.socket) {
             // Resolvers connect datagram sockets to name servers, and Go connects them to every
             // address that it sorts. Nothing is sent.
             return Ok(match self.address {
@@ -128,7 +128,7 @@ impl ConnectCall {
         {
             return Ok(answer);
         }
-        if supervisor.is_connected(self.socket) {
+        if supervisor.sockets().is_connected(self.socket) {
             return Ok(Answer::Error(match self.address {
                 SocketAddress::Unspecified => libc::EAFNOSUPPORT,
                 _ => libc::EISCONN,
@@ -193,65 +193,51 @@ impl ConnectCall {
 
     /// Connects to an internet address, and relays the connection until it ends.
     pub(crate) async fn connect(self, address: SocketAddr, supervisor: Arc<Supervisor>) {
-        let id = self.notification.id;
+        let (id, inode) = (self.notification.id, self.socket);
+        let sockets = supervisor.sockets();
+        let program = match sockets.begin_connecting(inode) {
+            Ok(program) => program,
+            Err(error) => return supervisor.answer(id, Answer::Error(error)),
+        };
         // Boxed futures are released when they end, so an open connection occupies less memory.
-        match Box::pin(self.open(address, &supervisor)).await {
-            Ok(Opened::Server { program, server, allowed }) => {
-                supervisor.answer(id, Answer::Value(0));
-                let ProgramEnd { stream, inode, permit } = program;
-                relay::relay(stream, server, allowed).await;
-                drop(permit);
-                supervisor.forget_connected(inode);
+        let opened = match Box::pin(open_peer(address, supervisor.servers())).await {
+            Ok(opened) => opened,
+            Err(error) => {
+                sockets.fail_connecting(inode, program);
+                return supervisor.answer(id, Answer::Error(error));
             }
-            Ok(Opened::NameServer(program)) => {
-                supervisor.answer(id, Answer::Value(0));
+        };
+        let Ok(program) = TcpStream::from_std(program) else {
+            return supervisor.answer(id, Answer::Error(libc::EMFILE));
+        };
+        sockets.set_connected(inode);
+        supervisor.answer(id, Answer::Value(0));
+        match opened {
+            Peer::Server(ServerConnection { stream, allowed, permit }) => {
+                relay::relay(program, stream, allowed).await;
+                drop(permit);
+            }
+            Peer::NameServer(permit) => {
                 // An error ends only this stream.
-                let ProgramEnd { stream, inode, permit } = program;
-                let _ = Box::pin(supervisor.servers().names().serve_stream(stream)).await;
+                let _ = Box::pin(supervisor.servers().names().serve_stream(program)).await;
                 drop(permit);
-                supervisor.forget_connected(inode);
             }
-            Err(error) => supervisor.answer(id, Answer::Error(error)),
         }
-    }
-
-    async fn open(&self, address: SocketAddr, supervisor: &Supervisor) -> Result<Opened, i32> {
-        let servers = supervisor.servers();
-        if servers.is_name_server(address) {
-            let permit = servers.permit().await?;
-            return Ok(Opened::NameServer(self.inject(supervisor, permit)?));
-        }
-        let ServerConnection { stream: server, allowed, permit } = servers.connect(address).await?;
-        Ok(Opened::Server { program: self.inject(supervisor, permit)?, server, allowed })
-    }
-
-    /// Gives the program one end of a new connection, and returns the other end.
-    fn inject(&self, supervisor: &Supervisor, permit: OwnedSemaphorePermit) -> Result<ProgramEnd, i32> {
-        let (theirs, ours) =
-            relay::loopback_pair().map_err(|error| error.raw_os_error().unwrap_or(libc::EMFILE))?;
-        let stream = TcpStream::from_std(ours).map_err(|_| libc::EMFILE)?;
-        let inode = rustix::fs::fstat(&theirs).map_err(|_| libc::EBADF)?.st_ino;
-        supervisor.remember_connected(inode);
-        let replaced = self.replace_socket(supervisor.listener(), theirs.as_fd());
-        if replaced.is_err() {
-            supervisor.forget_connected(inode);
-        }
-        replaced.map(|()| ProgramEnd { stream, inode, permit })
+        sockets.remove_stream(inode);
     }
 }
 
-/// The host's end of a connection whose other end the program has.
-struct ProgramEnd {
-    stream: TcpStream,
-    /// The inode of the program's socket.
-    inode: u64,
-    /// The permit of the limit on connections.
-    permit: OwnedSemaphorePermit,
+/// The peer of a program's connection.
+enum Peer {
+    Server(ServerConnection),
+    NameServer(OwnedSemaphorePermit),
 }
 
-enum Opened {
-    Server { program: ProgramEnd, server: TcpStream, allowed: wardian_access::AllowedConnection },
-    NameServer(ProgramEnd),
+async fn open_peer(address: SocketAddr, servers: &Servers) -> Result<Peer, i32> {
+    if servers.is_name_server(address) {
+        return servers.permit().await.map(Peer::NameServer);
+    }
+    servers.connect(address).await.map(Peer::Server)
 }
 
 /// Opens the file at a path, as seen by a thread, without access to its content. `base` is the directory

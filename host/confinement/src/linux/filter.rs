@@ -112,6 +112,7 @@ impl Filter {
                 Outcome::OtherSocket if options.is_unsupervised => fails(libc::EAFNOSUPPORT),
                 Outcome::OtherSocket => SECCOMP_RET_USER_NOTIF,
                 Outcome::Fails(error) => fails(error),
+                Outcome::Ignored => fails(0),
             };
             self.add_rule(rule.checks, answer);
         }
@@ -329,6 +330,10 @@ mod tests {
             assert_eq!(on(architecture, "clone", &[threads]), SECCOMP_RET_ALLOW);
             for flag in [0x2000_0000, 0x0002_0000, 0x4000_0000, 0x8000] {
                 assert_eq!(on(architecture, "clone", &[threads | flag]), SECCOMP_RET_USER_NOTIF);
+            }
+            assert_eq!(on(architecture, "setsockopt", &[3, 41, 26]), fails(0));
+            for option in [[6, 1], [41, 67], [1, 26]] {
+                assert_eq!(on(architecture, "setsockopt", &[3, option[0], option[1]]), SECCOMP_RET_ALLOW);
             }
             assert_eq!(on(architecture, "sendto", &[3, 0, 0, 0x4000]), SECCOMP_RET_ALLOW);
             let fast_open = on(architecture, "sendto", &[3, 0, 0, 0x2000_4000]);

@@ -78,11 +78,8 @@ impl ProgramServer {
         options: &SupervisorOptions,
         own_environment: Vec<(OsString, OsString)>,
     ) -> Option<Self> {
-        let mut access = options.programs.clone()?;
-        // The shim reports a path without symbolic links.
-        access.directory = access.directory.canonicalize().unwrap_or(access.directory);
         Some(Self {
-            access,
+            access: options.programs.clone()?,
             authority: Arc::clone(&options.authority),
             own_directory: options.own_directory.clone(),
             own_environment,
@@ -125,18 +122,17 @@ impl ProgramServer {
     }
 
     async fn start(&self, request: ProgramRequest) -> Result<ChildProcess, String> {
-        let ProgramAccess { programs, launcher, directory, environment, .. } = &self.access;
+        let ProgramAccess { programs, launcher, environment, .. } = &self.access;
         let ProgramRequest { program, arguments, environment: requested, directory: started_in, input } =
             request;
         if !programs.contains(&program) {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            self.authority.refuse_program(Path::new(&program), &arguments);
             return Err(format!("{program} is not a program that a rule allows by name"));
         }
-        if started_in != *directory {
-            return Err(format!(
-                "programs of confined plugins start in {}, not in {}",
-                directory.display(),
-                started_in.display()
-            ));
+        // Policy decides on the directory by its real path.
+        if started_in.canonicalize().ok().as_ref() != Some(&started_in) {
+            return Err(format!("{} is not the real path of a directory", started_in.display()));
         }
         // Variables that the program inherited unchanged were composed by the host.
         let set: Vec<(OsString, OsString)> = requested
@@ -152,7 +148,7 @@ impl ProgramServer {
             input,
             streams: Streams::Separate,
             descendants: DescendantPolicy::Kill,
-            ..Command::new(program, arguments, directory.clone())
+            ..Command::new(program, arguments, started_in)
         };
         let authority = self.authority.program_authority(names);
         launcher.for_authority(authority).start(command).await.map_err(|error| error.to_string())

@@ -4,7 +4,7 @@
 //! host holds. A connection without traffic occupies no buffer.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream as BlockingStream};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream as BlockingStream};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::io::AsyncWriteExt as _;
@@ -19,10 +19,21 @@ const CHUNK_BYTES: usize = 8 * 1024;
 /// Number of strangers that may connect to the listener before the expected connection.
 const MAX_STRANGERS: usize = 16;
 
+/// A family of internet addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    V4,
+    V6,
+}
+
 /// Creates a TCP connection on the loopback interface, and returns both ends. The second end is in
-/// non-blocking mode.
-pub(crate) fn loopback_pair() -> io::Result<(BlockingStream, BlockingStream)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+/// non-blocking mode. A machine without IPv6 returns a connection over IPv4.
+pub(crate) fn loopback_pair(family: Family) -> io::Result<(BlockingStream, BlockingStream)> {
+    let over_v4 = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let listener = match family {
+        Family::V4 => over_v4()?,
+        Family::V6 => TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).or_else(|_| over_v4())?,
+    };
     let first = BlockingStream::connect(listener.local_addr()?)?;
     let expected = first.local_addr()?;
     for _ in 0..MAX_STRANGERS {
@@ -236,7 +247,7 @@ mod tests {
     #[tokio::test]
     async fn both_ends_are_connected() {
         use tokio::io::AsyncReadExt as _;
-        let (first, second) = loopback_pair().unwrap();
+        let (first, second) = loopback_pair(Family::V6).unwrap();
         first.set_nonblocking(true).unwrap();
         let mut first = TcpStream::from_std(first).unwrap();
         let mut second = TcpStream::from_std(second).unwrap();

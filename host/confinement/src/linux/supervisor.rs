@@ -7,13 +7,13 @@
 //! code makes, `execve` of the scripts of granted programs, since every executed file remains within
 //! the confinement, and the opening of files, on which Landlock decides.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -24,21 +24,21 @@ use wardian_access::NativeAuthority;
 
 use crate::landlock::LandlockRules;
 use crate::linux::attributes;
-use crate::linux::connect::ConnectCall;
+use crate::linux::connect::{ConnectCall, open_as};
 use crate::linux::kernel::{self, Answer, NewDescriptor, Notification};
 use crate::linux::names::MAX_QUERY_BYTES;
 use crate::linux::opens::OpenReports;
 use crate::linux::program_memory::Thread;
 use crate::linux::programs::ProgramServer;
 use crate::linux::refusals;
+use crate::linux::relay::Family;
 use crate::linux::servers::Servers;
 use crate::linux::signals;
+use crate::linux::sockets::ProgramSockets;
 use crate::linux::system_calls::Architecture;
 use crate::supervision::SupervisorOptions;
 use crate::view::DirectoryView;
 
-/// Maximum number of datagram sockets. Each occupies a descriptor and a task of the host.
-const MAX_DATAGRAM_SOCKETS: usize = 1_000;
 /// Maximum number of records of the same kind of refused call, so that a program cannot fill the
 /// disk.
 const MAX_RECORDS_OF_A_CALL: u32 = 100;
@@ -66,15 +66,8 @@ pub(crate) struct Supervisor {
     opens: OpenReports,
     servers: Servers,
     has_started: AtomicBool,
-    sockets: Mutex<Sockets>,
+    sockets: ProgramSockets,
     records: Mutex<HashMap<&'static str, u32>>,
-}
-
-/// The program's sockets that the host has created, by inode.
-#[derive(Default)]
-struct Sockets {
-    datagram: HashSet<u64>,
-    connected: HashSet<u64>,
 }
 
 impl Supervisor {
@@ -91,7 +84,7 @@ impl Supervisor {
             servers: Servers::new(&supervision, environment.has_own_network),
             environment,
             has_started: AtomicBool::new(false),
-            sockets: Mutex::default(),
+            sockets: ProgramSockets::default(),
             records: Mutex::default(),
             supervision,
         }
@@ -114,24 +107,8 @@ impl Supervisor {
         &self.servers
     }
 
-    pub(crate) fn is_datagram_socket(&self, inode: u64) -> bool {
-        self.sockets().datagram.contains(&inode)
-    }
-
-    pub(crate) fn is_connected(&self, inode: u64) -> bool {
-        self.sockets().connected.contains(&inode)
-    }
-
-    pub(crate) fn remember_connected(&self, inode: u64) {
-        self.sockets().connected.insert(inode);
-    }
-
-    pub(crate) fn forget_connected(&self, inode: u64) {
-        self.sockets().connected.remove(&inode);
-    }
-
-    fn sockets(&self) -> MutexGuard<'_, Sockets> {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn sockets(&self) -> &ProgramSockets {
+        &self.sockets
     }
 
     /// Answers a call. The thread may have been killed in the meantime.
@@ -234,9 +211,11 @@ impl Supervisor {
         let (nonblocking, close_on_execution) =
             (flags & libc::SOCK_NONBLOCK != 0, flags & libc::SOCK_CLOEXEC != 0);
         let created = match (family, kind, protocol) {
-            (libc::AF_INET | libc::AF_INET6, libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => {
-                // A placeholder, until `connect` replaces it.
-                kernel::unix_socket(nonblocking)
+            (libc::AF_INET, libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => {
+                self.sockets.create_stream(Family::V4, nonblocking)
+            }
+            (libc::AF_INET6, libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => {
+                self.sockets.create_stream(Family::V6, nonblocking)
             }
             (libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => {
                 self.datagram_socket(nonblocking, tasks, runtime)
@@ -267,19 +246,15 @@ impl Supervisor {
         tasks: &mut JoinSet<()>,
         runtime: &Handle,
     ) -> io::Result<OwnedFd> {
-        if self.sockets().datagram.len() >= MAX_DATAGRAM_SOCKETS {
-            return Err(io::Error::from_raw_os_error(libc::EMFILE));
-        }
         let (theirs, ours) = kernel::message_pair()?;
         kernel::set_nonblocking(theirs.as_fd(), nonblocking)?;
         kernel::set_nonblocking(ours.as_fd(), true)?;
-        let inode = rustix::fs::fstat(&theirs)?.st_ino;
-        self.sockets().datagram.insert(inode);
+        let inode = self.sockets.add_datagram_socket(&theirs)?;
         let supervisor = Arc::clone(self);
         let serve = async move {
             // An error ends only this socket.
             let _ = supervisor.serve_datagrams(ours).await;
-            supervisor.sockets().datagram.remove(&inode);
+            supervisor.sockets.remove_datagram_socket(inode);
         };
         tasks.spawn_on(serve, runtime);
         Ok(theirs)
@@ -324,12 +299,28 @@ impl Supervisor {
             // If another thread changes the path, another file is executed within the same confinement.
             return Answer::Continue;
         }
+        if is_missing(thread, name, call, Path::new(&program)) {
+            // Programs search the directories of PATH.
+            return Answer::Error(libc::ENOENT);
+        }
         let arguments = refusals::read_arguments(thread, arguments);
         if kernel::is_waiting(self.listener(), call.id) {
             self.authority().refuse_program(Path::new(&program), &arguments);
         }
         Answer::Error(libc::EPERM)
     }
+}
+
+/// Whether the file of an `execve` call does not exist.
+fn is_missing(thread: Thread, name: &str, call: Notification, program: &Path) -> bool {
+    let base = match name {
+        "execveat" if call.signed(0) != libc::AT_FDCWD => thread.descriptor_path(call.signed(0)),
+        _ => thread.working_directory(),
+    };
+    let opened = open_as(thread, &base, program, true);
+    opened.is_err_and(|error| {
+        matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) && !program.as_os_str().is_empty()
+    })
 }
 
 /// Waits for a notification. Returns false after the last process has ended, or to stop.

@@ -88,6 +88,8 @@ pub(crate) enum Outcome {
     /// The supervisor creates the socket, or refuses it.
     OtherSocket,
     Fails(i32),
+    /// The call returns success without an effect.
+    Ignored,
 }
 
 /// A check of 32 bits of an argument.
@@ -135,6 +137,8 @@ const SOCK_DGRAM: u32 = 2;
 const SOCK_SEQPACKET: u32 = 5;
 const IPPROTO_TCP: u32 = 6;
 const IPPROTO_UDP: u32 = 17;
+const IPPROTO_IPV6: u32 = 41;
+const IPV6_V6ONLY: u32 = 26;
 const MSG_FASTOPEN: u32 = 0x2000_0000;
 /// `CLONE_NEWTIME`, `NEWNS`, `PARENT`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID`,
 /// `NEWNET`. `CLONE_NEWTIME` is in the bits of the exit signal, and only `clone3` accepts it.
@@ -198,6 +202,9 @@ const SOCKET_PAIR: &[ArgumentRule] = &[
     },
     ArgumentRule { checks: &[], outcome: Outcome::Refused },
 ];
+/// The option cannot be set on a connected socket, and the host's listeners accept both families.
+const SOCKET_OPTION: &[ArgumentRule] =
+    &[ArgumentRule { checks: &[low(1, IPPROTO_IPV6), low(2, IPV6_V6ONLY)], outcome: Outcome::Ignored }];
 const FAST_OPEN_IN_3: &[ArgumentRule] =
     &[ArgumentRule { checks: &[low_bits(3, MSG_FASTOPEN)], outcome: Outcome::Fails(libc::EOPNOTSUPP) }];
 const FAST_OPEN_IN_2: &[ArgumentRule] =
@@ -270,6 +277,7 @@ use Treatment::{Checked, Fails, Refused, Signal, Supervised};
 pub(crate) const SYSTEM_CALLS: &[SystemCall] = &[
     // Sockets.
     each("socket", 41, 198, Treatment::Socket),
+    each("setsockopt", 54, 208, Checked(SOCKET_OPTION)),
     each("socketpair", 53, 199, Checked(SOCKET_PAIR)),
     each("connect", 42, 203, Supervised),
     each("sendto", 44, 206, Checked(FAST_OPEN_IN_3)),
