@@ -1,16 +1,18 @@
-//! Confines native programs, as an unprivileged user, without namespaces.
+//! Confines native programs, as an unprivileged user.
 //!
 //! | access | enforced by |
 //! |---|---|
-//! | files | Landlock ([`LandlockRules`]); attributes of files by the supervisor |
+//! | files | Landlock ([`LandlockRules`]), and a mount namespace if there is one; attributes of files by the supervisor |
 //! | connections, host names, Unix domain sockets | the supervisor ([`SupervisorOptions`]), which opens them on behalf of the program |
 //! | programs | the supervisor: only the program itself is executed; granted programs run outside of the confinement (`programs.rs`) |
 //! | other processes, namespaces, interfaces such as `io_uring` | a seccomp filter (`system_calls.rs`) |
 //!
 //! No process of the program ever owns an unconnected internet socket. Instead of it, the program
-//! receives a Unix domain socket, which the supervisor replaces by a connected socket when the
-//! program connects to an address that policy allows. Therefore, other ways to send or to listen have
-//! nothing to act on.
+//! receives one end of a connection to the host, which relays it when the program connects to an address
+//! that policy allows. Therefore, other ways to send or to listen have nothing to act on.
+//!
+//! Without Landlock or supervised system calls, namespaces alone confine the program
+//! (`linux/isolation.rs`).
 //!
 //! Invariants:
 //! - The supervisor decides on a copy of the arguments, and acts on the objects that it checked. A

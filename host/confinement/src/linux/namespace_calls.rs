@@ -3,7 +3,7 @@
 #![allow(
     unsafe_code,
     reason = "each function makes one system call with pointers to values that live until it returns; they run \
-        between fork and exec, where no memory may be allocated"
+        between fork and exec, so they allocate no memory"
 )]
 
 use std::ffi::CStr;
