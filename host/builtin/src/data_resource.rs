@@ -168,7 +168,8 @@ fn moved(request: &MoveRequest) -> Result<Value, PluginDiagnostic> {
     }
     let ty = Type::object([("id", Type::String), ("triggers", Type::map(Type::String))]);
     let RawState::Json(text) = &request.source_state else {
-        let detail = "It has the format of Terraform before 0.12. Run an apply with its provider first.";
+        let detail = "The object has the format of Terraform before 0.12. Apply a configuration with its \
+                      provider first.";
         return Err(PluginDiagnostic::error("Stored object cannot be read", detail));
     };
     let old = json::decode(text.as_bytes(), &ty)
