@@ -73,11 +73,10 @@ mod tests {
     }
 
     #[test]
-    fn distant_changes_are_in_hunks_of_their_own() {
+    fn distant_changes_are_in_separate_hunks() {
         let lines = |changed: &[usize]| -> String {
-            (1..=20)
-                .map(|line| format!("{line}{}\n", if changed.contains(&line) { "*" } else { "" }))
-                .collect()
+            let line = |line: usize| (line.to_string(), if changed.contains(&line) { "*\n" } else { "\n" });
+            (1..=20).map(line).flat_map(|(number, end)| [number, end.to_owned()]).collect()
         };
         assert_eq!(
             unified("x.tf", &lines(&[]), &lines(&[2, 19])),
