@@ -53,7 +53,6 @@ pub enum AppEvent<'a> {
     CliConfigWarning(&'a str),
     /// Another process holds the lock on the state.
     WaitingForStateLock(&'a LockError),
-    /// A backend was configured.
     BackendConfigured,
     /// A backend is no longer configured.
     BackendUnset,
@@ -65,7 +64,11 @@ pub enum AppEvent<'a> {
         to: &'a Path,
     },
     /// The publisher of a selected plugin is new, has changed, or is no longer known.
-    PublisherChanged { address: &'a ProviderAddress, version: &'a Version, change: &'a PublisherChange },
+    PublisherChanged {
+        address: &'a ProviderAddress,
+        version: &'a Version,
+        change: &'a PublisherChange,
+    },
     /// A selected plugin requests capabilities.
     CapabilitiesRequested {
         /// The plugin's name and version.
@@ -132,6 +135,5 @@ pub struct NativeReplacement<'a> {
     pub version: &'a Version,
     /// The file of the native plugin.
     pub file: &'a Path,
-    /// The version of the component.
     pub component: &'a Version,
 }

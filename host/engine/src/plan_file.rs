@@ -62,7 +62,7 @@ pub struct PlanFile {
     pub origin: PlanOrigin,
 }
 
-/// The configuration and plugins with which a plan was made.
+/// The configuration and plugins with which a plan was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanOrigin {
     /// The configuration's files, by path relative to the root module.

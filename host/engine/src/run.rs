@@ -76,8 +76,9 @@ impl EngineContext {
         problems
     }
 
-    /// Makes a plan. If an error occurs during planning, the plan is partial and marked as errored.
-    /// If planning could not start, or the configuration is not valid, no plan is returned.
+    /// Creates a plan. If an error occurs during planning, the plan is partial and marked as
+    /// errored. If planning could not start, or the configuration is not valid, no plan is
+    /// returned.
     pub async fn plan(
         &self,
         state: State,

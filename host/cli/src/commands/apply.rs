@@ -90,7 +90,7 @@ impl CommandSpec for DestroyArguments {
     }
 }
 
-/// Makes a plan, asks for approval and applies it; or applies a saved plan.
+/// Creates a plan, asks for approval and applies it; or applies a saved plan.
 async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
         return saved(context, path, arguments).await;
@@ -212,21 +212,21 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
         return Err(Failure::error(
             "Cannot apply incomplete plan",
             "An error ended the planning early, and the incomplete plan was saved for inspection only. Fix \
-             the error and make a new plan.",
+             the error and create a new plan.",
         ));
     }
     if plan.secrets == ObjectSecrets::Withheld {
         return Err(Failure::error(
             "Cannot apply plan of untrusted configuration",
-            "The plan was made with -untrusted: it contains no sensitive values, and is for review only. Review \
-             the configuration, and make a new plan without -untrusted.",
+            "The plan was created with -untrusted: it contains no sensitive values, and is for review only. \
+             Review the configuration, and create a new plan without -untrusted.",
         ));
     }
     if !plan.is_applyable() && plan.has_changes() {
         return Err(Failure::error(
             "Cannot apply non-applyable plan",
-            "The saved plan shows only changes that a refresh-only plan cannot make, such as removing an \
-             output that is no longer declared. Make a plan without -refresh-only to apply them.",
+            "The saved plan shows only changes that a refresh-only plan cannot apply, such as removing an \
+             output that is no longer declared. Create a plan without -refresh-only to apply them.",
         ));
     }
     let module = &run.configuration.root().module;

@@ -68,7 +68,7 @@ pub(super) enum Content<'a> {
     /// Ordered elements.
     List {
         elements: Vec<Difference<'a>>,
-        /// Whether unchanged neighbors of changes are shown.
+        /// Whether unchanged neighbours of changes are shown.
         neighbours: bool,
     },
     /// Unordered elements.

@@ -1,5 +1,5 @@
 //! Computes the proposed new object. It combines the prior state and the configuration before the
-//! provider makes a plan.
+//! provider creates a plan.
 //!
 //! A computed attribute that cannot be set keeps its prior value; an optional and computed
 //! attribute keeps its prior value if the configuration does not set the attribute; all other

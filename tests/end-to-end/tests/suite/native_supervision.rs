@@ -1,4 +1,4 @@
-//! What a confined native plugin may do: hosts by name, programs, and the audit log.
+//! The accesses of a confined native plugin: hosts by name, programs, and their audit records.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "the test has failed")]
 
