@@ -134,7 +134,8 @@ async fn plan_and_apply(
     let mode = request.options.mode;
     let mut operation = Operation::prepare(context, request).await?;
     let (plan, diagnostics) = operation.plan(&request.options, context).await;
-    let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
+    // The process ends after the apply, and freeing a large plan takes time.
+    let Some(plan) = plan.map(ManuallyDrop::new) else { return Err(Failure::Diagnostics(diagnostics)) };
     report::plan(&context.shell, &plan);
     if diagnostics.has_errors() {
         return Err(Failure::Diagnostics(diagnostics));
