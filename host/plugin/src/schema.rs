@@ -17,17 +17,23 @@ pub struct Schema {
     /// The root block.
     pub block: Block,
     implied: OnceLock<Type>,
+    has_secret: OnceLock<bool>,
 }
 
 impl Schema {
     /// Creates a schema of a root block.
     pub fn new(version: i64, block: Block) -> Self {
-        Self { version, block, implied: OnceLock::new() }
+        Self { version, block, implied: OnceLock::new(), has_secret: OnceLock::new() }
     }
 
     /// Returns the type of values of this schema. It is computed only once.
     pub fn implied_type(&self) -> &Type {
         self.implied.get_or_init(|| self.block.implied_type())
+    }
+
+    /// Returns whether any attribute is sensitive or write-only. It is computed only once.
+    pub fn has_secret(&self) -> bool {
+        *self.has_secret.get_or_init(|| self.block.has_secret())
     }
 }
 
