@@ -73,6 +73,15 @@ impl ObjectType {
         self.attributes.get(name).map(|(ty, _)| ty)
     }
 
+    /// Returns the name and the type of one attribute. `name` does not have to be normalized.
+    pub(crate) fn entry(&self, name: &str) -> Option<(&Str, &Type)> {
+        let entry = self
+            .attributes
+            .get_key_value(name)
+            .or_else(|| if name.is_ascii() { None } else { self.attributes.get_key_value(&Str::new(name)) });
+        entry.map(|(name, (ty, _))| (name, ty))
+    }
+
     /// Returns true if the attribute may be omitted in a value that is converted to this type.
     pub fn is_optional(&self, name: &str) -> bool {
         self.attributes.get(name).is_some_and(|(_, optional)| *optional)

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting};
-use wardian_value::{Path, PathStep, Refinement, Type, Value, View, msgpack};
+use wardian_value::{Mapping, Path, PathStep, Refinement, Type, Value, View, msgpack};
 
 use super::plan_valid::Violation;
 
@@ -34,6 +34,9 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
     }
     for (name, attribute) in &block.attributes {
         if let (Some(planned), Some(actual)) = (planned.get(name), actual.get(name)) {
+            if planned == actual {
+                continue;
+            }
             let path = path.attribute(name.clone());
             let before = found.len();
             check_value(planned, actual, &path, found);
@@ -207,7 +210,7 @@ fn type_mismatch(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> 
         let length = actual
             .as_elements()
             .map(<[Value]>::len)
-            .or_else(|| actual.as_mapping().map(std::collections::BTreeMap::len))
+            .or_else(|| actual.as_mapping().map(Mapping::len))
             .is_none_or(|n| {
                 r.min_length.is_none_or(|least| n >= least) && r.max_length.is_none_or(|most| n <= most)
             });
