@@ -17,7 +17,7 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
 
 use crate::graph::{self, Graph, NodeId, Progress};
-use crate::scheduler::groups::{Abandoned, GroupSize, Operation};
+use crate::scheduler::groups::{Abandoned, GroupSizes, Operation};
 use crate::stop::{Stop, StopSignal};
 
 /// The target of log lines about nodes and their operations.
@@ -124,7 +124,7 @@ pub async fn walk<N, W: Walker>(
     // The number of running operations.
     let mut count = 0;
     let workers = tokio::runtime::Handle::current().metrics().num_workers();
-    let mut group_size = GroupSize::new(parallelism / workers.max(2));
+    let mut group_sizes = GroupSizes::new(parallelism / workers.max(2));
     let abandoned = Abandoned::default();
     let mut stopping: Option<TaskFuture<()>> = None;
     let mut asked = stop.current();
@@ -175,7 +175,7 @@ pub async fn walk<N, W: Walker>(
             operations.push(Operation { node, future, span });
         }
         count += operations.len();
-        running.extend(group_size.spawn(operations, &abandoned));
+        running.extend(group_sizes.spawn(operations, &abandoned));
         if freed {
             continue;
         }
@@ -200,8 +200,8 @@ pub async fn walk<N, W: Walker>(
                 let mut next = first;
                 let mut finished = 0;
                 while let Some(task) = next {
-                    if let Some(end) = task.end {
-                        group_size.adjust(end);
+                    if let Some((node, end)) = task.group {
+                        group_sizes.adjust(node, end);
                     }
                     running.extend(task.running);
                     finished += task.ended.len();

@@ -3,10 +3,14 @@
 //! Many operations end without waiting: built-in providers and small components answer
 //! immediately. If each of them were a task, switching between threads would take longer than the
 //! operations. An operation that waits becomes a task of its own, and operations behind one that
-//! takes long are moved to other tasks. The next groups then consist of one operation, and grow
-//! again while all operations end quickly.
+//! takes long are moved to other tasks.
+//!
+//! A group contains operations of one node, whose objects have the same type, because the outcomes
+//! of a group are returned together. The first group of a node consists of one operation; groups
+//! grow while all operations of the node end quickly.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -55,16 +59,21 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
         .map_or_else(|| "it panicked".to_owned(), |message| format!("it panicked with message {message:?}"))
 }
 
-/// The number of operations in the next group. It grows while all operations end quickly.
-pub(super) struct GroupSize {
-    current: usize,
+/// The sizes of the next groups of nodes.
+pub(super) struct GroupSizes {
     most: usize,
+    /// The sizes of nodes with more than one operation in a group.
+    grown: HashMap<NodeId, usize>,
 }
 
-impl GroupSize {
-    /// Returns the size of the first group of a walk.
+impl GroupSizes {
+    /// Returns the sizes at the beginning of a walk.
     pub(super) fn new(most: usize) -> Self {
-        Self { current: 1, most: most.max(1) }
+        Self { most: most.max(1), grown: HashMap::new() }
+    }
+
+    fn size(&self, node: NodeId) -> usize {
+        self.grown.get(&node).copied().unwrap_or(1)
     }
 
     /// Starts operations.
@@ -75,21 +84,31 @@ impl GroupSize {
     ) -> Vec<Running<T>> {
         let mut operations = operations.into_iter().peekable();
         let mut running = Vec::new();
-        while operations.peek().is_some() {
-            let group: Vec<_> = operations.by_ref().take(self.current).collect();
-            let nodes = group.iter().map(|operation| operation.node).collect();
+        while let Some(first) = operations.next() {
+            let node = first.node;
+            let mut group = vec![first];
+            while group.len() < self.size(node)
+                && let Some(next) = operations.next_if(|next| next.node == node)
+            {
+                group.push(next);
+            }
+            let count = group.len();
             let task = AbortOnDrop(tokio::spawn(run_group(group, Arc::clone(&abandoned.0))));
-            running.push(Running::Group { nodes, task });
+            running.push(Running::Group { node, count, task });
         }
         running
     }
 
     /// Adjusts the size to the end of a group.
-    pub(super) fn adjust(&mut self, end: GroupEnd) {
-        self.current = match end {
-            GroupEnd::Quick => (self.current * 2).min(self.most),
-            GroupEnd::Slow => 1,
-        };
+    pub(super) fn adjust(&mut self, node: NodeId, end: GroupEnd) {
+        match end {
+            GroupEnd::Quick if self.most > 1 => {
+                let size = self.grown.entry(node).or_insert(1);
+                *size = (*size * 2).min(self.most);
+            }
+            GroupEnd::Quick => {}
+            GroupEnd::Slow => _ = self.grown.remove(&node),
+        }
     }
 }
 
@@ -106,7 +125,7 @@ impl Drop for Abandoned {
 /// A task.
 pub(super) enum Running<T> {
     Operation { node: NodeId, task: AbortOnDrop<T> },
-    Group { nodes: Vec<NodeId>, task: AbortOnDrop<GroupResult<T>> },
+    Group { node: NodeId, count: usize, task: AbortOnDrop<GroupResult<T>> },
 }
 
 /// The operations of a group.
@@ -132,8 +151,8 @@ pub(super) struct TaskResult<T> {
     pub(super) ended: Vec<(NodeId, Result<T, String>)>,
     /// The operations that are now tasks.
     pub(super) running: Vec<Running<T>>,
-    /// How the group ended, if the task was a group.
-    pub(super) end: Option<GroupEnd>,
+    /// The node of the group and how it ended, if the task was a group.
+    pub(super) group: Option<(NodeId, GroupEnd)>,
 }
 
 async fn run_group<T: Send + 'static>(
@@ -167,13 +186,15 @@ impl<T> Future for Running<T> {
         match &mut *self {
             Self::Operation { node, task } => Pin::new(task).poll(context).map(|outcome| {
                 let outcome = outcome.map_err(|problem| problem.to_string());
-                TaskResult { ended: vec![(*node, outcome)], running: Vec::new(), end: None }
+                TaskResult { ended: vec![(*node, outcome)], running: Vec::new(), group: None }
             }),
-            Self::Group { nodes, task } => Pin::new(task).poll(context).map(|result| match result {
-                Ok(GroupResult { ended, running, end }) => TaskResult { ended, running, end: Some(end) },
+            Self::Group { node, count, task } => Pin::new(task).poll(context).map(|result| match result {
+                Ok(GroupResult { ended, running, end }) => {
+                    TaskResult { ended, running, group: Some((*node, end)) }
+                }
                 Err(problem) => {
-                    let ended = nodes.iter().map(|node| (*node, Err(problem.to_string()))).collect();
-                    TaskResult { ended, running: Vec::new(), end: Some(GroupEnd::Slow) }
+                    let ended = (0..*count).map(|_| (*node, Err(problem.to_string()))).collect();
+                    TaskResult { ended, running: Vec::new(), group: Some((*node, GroupEnd::Slow)) }
                 }
             }),
         }
@@ -205,41 +226,57 @@ mod tests {
 
     use super::*;
 
-    fn operation(node: usize, work: impl Future<Output = usize> + Send + 'static) -> Operation<usize> {
-        Operation { node: NodeId::new(node), future: Box::pin(work), span: Span::none() }
+    /// The number of operations in a group of these tests.
+    const SIZE: usize = 2;
+
+    type Outcome = Result<&'static str, String>;
+
+    fn node() -> NodeId {
+        NodeId::new(0)
     }
 
-    fn outcomes(ended: &[(NodeId, Result<usize, String>)]) -> Vec<(usize, Result<usize, String>)> {
-        ended.iter().map(|(node, outcome)| (node.index(), outcome.clone())).collect()
+    fn operation(work: impl Future<Output = &'static str> + Send + 'static) -> Operation<&'static str> {
+        Operation { node: node(), future: Box::pin(work), span: Span::none() }
     }
 
-    /// Runs operations as one group.
-    async fn run(operations: Vec<Operation<usize>>, abandoned: &Abandoned) -> TaskResult<usize> {
-        let size = GroupSize { current: operations.len(), most: operations.len() };
-        let mut running = size.spawn(operations, abandoned);
+    /// Returns the outcomes of all operations of a task, sorted.
+    async fn outcomes(task: TaskResult<&'static str>) -> Vec<Outcome> {
+        let mut ended = task.ended;
+        for running in task.running {
+            ended.extend(running.await.ended);
+        }
+        let mut outcomes: Vec<Outcome> = ended.into_iter().map(|(_, outcome)| outcome).collect();
+        outcomes.sort();
+        outcomes
+    }
+
+    /// Runs two operations as one group.
+    async fn run(
+        operations: [Operation<&'static str>; SIZE],
+        abandoned: &Abandoned,
+    ) -> TaskResult<&'static str> {
+        let sizes = GroupSizes { most: SIZE, grown: HashMap::from([(node(), SIZE)]) };
+        let mut running = sizes.spawn(operations.into(), abandoned);
         assert_eq!(running.len(), 1, "one group");
         running.remove(0).await
     }
 
     #[tokio::test]
-    async fn waiting_operation_becomes_task_of_its_own() {
+    async fn waiting_operation_does_not_delay_its_group() {
         let (sender, receiver) = oneshot::channel();
-        let waiting = operation(0, async move { receiver.await.unwrap_or_default() });
-        let mut result = run(vec![waiting, operation(1, async { 7 })], &Abandoned::default()).await;
-        assert_eq!(outcomes(&result.ended), [(1, Ok(7))]);
-        assert_eq!(result.end, Some(GroupEnd::Slow));
-        sender.send(5).unwrap();
-        let task = result.running.remove(0).await;
-        assert_eq!(outcomes(&task.ended), [(0, Ok(5))]);
-        assert_eq!(task.end, None);
+        let waiting = operation(async move { receiver.await.unwrap_or_default() });
+        let result = run([waiting, operation(async { "quick" })], &Abandoned::default()).await;
+        assert_eq!(result.group, Some((node(), GroupEnd::Slow)));
+        sender.send("waited").unwrap();
+        assert_eq!(outcomes(result).await, [Ok("quick"), Ok("waited")]);
     }
 
     #[tokio::test]
     async fn panic_ends_only_its_operation() {
-        let operations = vec![operation(0, async { panic!("no {}", "luck") }), operation(1, async { 7 })];
+        let operations = [operation(async { panic!("no {}", "luck") }), operation(async { "quick" })];
         let result = run(operations, &Abandoned::default()).await;
         let panicked = Err("it panicked with message \"no luck\"".to_owned());
-        assert_eq!(outcomes(&result.ended), [(0, panicked), (1, Ok(7))]);
+        assert_eq!(outcomes(result).await, [Ok("quick"), panicked]);
     }
 
     #[tokio::test]
@@ -247,24 +284,36 @@ mod tests {
         let started = Arc::new(AtomicUsize::new(0));
         let abandoned = Abandoned::default();
         let flag = Arc::clone(&abandoned.0);
-        let abandon = operation(0, async move {
+        let abandon = operation(async move {
             flag.store(true, Ordering::Release);
-            0
+            "abandoned"
         });
         let count = Arc::clone(&started);
-        let counting = operation(1, async move { count.fetch_add(1, Ordering::Relaxed) });
-        run(vec![abandon, counting], &abandoned).await;
+        let counting = operation(async move {
+            count.fetch_add(1, Ordering::Relaxed);
+            "started"
+        });
+        run([abandon, counting], &abandoned).await;
         assert_eq!(started.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn group_contains_operations_of_one_node() {
+        let other = Operation { node: NodeId::new(1), ..operation(async { "other" }) };
+        let operations = vec![operation(async { "a" }), other, operation(async { "b" })];
+        let sizes = GroupSizes { most: 3, grown: HashMap::from([(node(), 3)]) };
+        assert_eq!(sizes.spawn(operations, &Abandoned::default()).len(), 3);
     }
 
     #[test]
     fn groups_grow_while_operations_end_quickly() {
-        let mut size = GroupSize::new(5);
-        let mut sizes = Vec::new();
+        let mut sizes = GroupSizes::new(5);
+        let mut found = Vec::new();
         for end in [GroupEnd::Quick, GroupEnd::Quick, GroupEnd::Quick, GroupEnd::Slow, GroupEnd::Quick] {
-            sizes.push(size.current);
-            size.adjust(end);
+            found.push(sizes.size(node()));
+            sizes.adjust(node(), end);
         }
-        assert_eq!((sizes, size.current), (vec![1, 2, 4, 5, 1], 2));
+        assert_eq!((found, sizes.size(node())), (vec![1, 2, 4, 5, 1], 2));
+        assert_eq!(sizes.size(NodeId::new(1)), 1);
     }
 }
