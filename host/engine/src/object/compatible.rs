@@ -81,7 +81,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                         None => found.push((path.clone(), format!("block key {key:?} has vanished"))),
                     }
                 }
-                for key in actual.keys().filter(|key| !planned.contains_key(*key)) {
+                for key in actual.keys().filter(|key| !planned.contains_key(key)) {
                     found.push((path.clone(), format!("new block key {key:?} has appeared")));
                 }
             }
@@ -143,7 +143,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
                     None => found.push((path.clone(), format!("element {key:?} has vanished"))),
                 }
             }
-            for key in b.keys().filter(|key| !a.contains_key(*key)) {
+            for key in b.keys().filter(|key| !a.contains_key(key)) {
                 found.push((path.clone(), format!("new element {key:?} has appeared")));
             }
         }

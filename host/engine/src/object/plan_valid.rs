@@ -120,7 +120,7 @@ fn check_nested_block(
                 let absent = Value::null(config.ty().clone());
                 check_block(block, prior.get(key).unwrap_or(&absent), config, planned, &path, found);
             }
-            for key in config.keys().filter(|key| !planned.contains_key(*key)) {
+            for key in config.keys().filter(|key| !planned.contains_key(key)) {
                 let text = format!("the block {key:?} of the configuration is not planned");
                 found.push((path.clone(), text));
             }
@@ -304,7 +304,7 @@ fn check_nested_object(
                 let prior = prior.get(key).unwrap_or(&absent);
                 check_attributes(&object.attributes, prior, config, planned, &path.key(key.clone()), found);
             }
-            for key in config.keys().filter(|key| !planned.contains_key(*key)) {
+            for key in config.keys().filter(|key| !planned.contains_key(key)) {
                 found.push((path.clone(), format!("the key {key:?} of the configuration is not planned")));
             }
         }
