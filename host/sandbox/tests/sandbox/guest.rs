@@ -122,9 +122,9 @@ pub(crate) fn object(input: &str) -> Value {
 /// Returns an object's attribute as a string.
 pub(crate) fn text(object: &Value, name: &str) -> String {
     let View::Object(attributes) = object.view() else { panic!("{object:?} is no object") };
-    match attributes[name].view() {
-        View::String(text) => text.as_str().to_owned(),
-        _ => panic!("{name} is {:?}", attributes[name]),
+    match attributes.get(name).map(Value::view) {
+        Some(View::String(text)) => text.as_str().to_owned(),
+        _ => panic!("{name} is {:?}", attributes.get(name)),
     }
 }
 
