@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use wardian_end_to_end::Project;
 
-use crate::native_plugins::{CONFIGURATION, kernel_confines, make_executable, project_with_plugin};
+use crate::native_plugins::{
+    CONFIGURATION, kernel_confines, make_executable, project_with_plugin, unwrapped,
+};
 
 /// A server that answers HTTP requests, and records their first lines.
 struct Server {
@@ -94,7 +96,10 @@ fn plugin_reaches_granted_hosts_only() {
     let record = find(&records, "network", "allowed").expect("the connection is recorded");
     assert_eq!(record["target"], format!("http://localhost:{}", granted.port));
     assert_eq!(record["address"], "127.0.0.1");
-    assert_eq!(record["resource"], "data.fake_echo.e");
+    // Other calls of the process may be in flight at the same time.
+    let resource = "data.fake_echo.e";
+    let candidates = record["one_of"].as_array().into_iter().flatten();
+    assert!(record["resource"] == resource || candidates.into_iter().any(|one| one == resource), "{record}");
     let level = record["confinement"].as_str().unwrap();
     assert!(["filtered", "full"].contains(&level), "{level}");
     assert!(record["bytes_sent"].as_u64() > Some(20) && record["bytes_received"].as_u64() > Some(20));
@@ -165,7 +170,7 @@ fn plugin_that_computes_too_long_is_killed() {
     confined.project.write("main.tf", configuration("compute:60"));
     let killed = confined.project.run("plan").ended_with(1);
     assert!(
-        killed.errors.contains("of data.fake_echo.e used more than 1 s of CPU time"),
+        unwrapped(&killed.errors).contains("of data.fake_echo.e used more than 1 s of CPU time"),
         "{}",
         killed.text()
     );
