@@ -5,8 +5,7 @@ use wardian_process::Guarded;
 
 use crate::SupervisionHandle;
 use crate::landlock::LandlockRules;
-use crate::level::ConfinementLevel;
-use crate::supervision::{NamespaceOptions, NamespaceRole, SupervisorOptions};
+use crate::supervision::{NamespaceOptions, SupervisorOptions};
 
 /// The confinement of a program.
 #[derive(Clone)]
@@ -20,18 +19,6 @@ pub struct Confinement {
     pub max_memory: Option<u64>,
     /// Maximum number of bytes of each file that the program writes.
     pub max_file_size: Option<u64>,
-}
-
-impl Confinement {
-    /// Returns the level of the confinement.
-    pub fn level(&self) -> ConfinementLevel {
-        let Some(_) = &self.supervision else { return ConfinementLevel::FilesAndPorts };
-        match self.namespaces.as_ref().map(|namespaces| &namespaces.role) {
-            None => ConfinementLevel::Filtered,
-            Some(NamespaceRole::Additional) => ConfinementLevel::Full,
-            Some(NamespaceRole::Alone { .. }) => ConfinementLevel::Namespaced,
-        }
-    }
 }
 
 /// A confined process and its supervision.

@@ -8,6 +8,7 @@ mod http_requests;
 mod isolation;
 mod kernel;
 mod launch;
+mod mounts;
 mod names;
 mod namespace_calls;
 mod namespaces;

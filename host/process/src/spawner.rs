@@ -12,12 +12,13 @@
 //!    sessions that were not released. A process writes the ID itself before it executes its program,
 //!    so it has no descendants before the guard knows it.
 
-use std::io::{self, Write as _};
+use std::io::{self, IoSlice, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::{ChildStdin, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
+use rustix::path::DecInt;
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
@@ -208,11 +209,10 @@ impl Spawner {
         };
         let (registered, report) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         let register = move || {
-            let line = GuardLine::adding(rustix::process::getpid());
+            let process = rustix::process::getpid();
             // The host reads it if the program is not executed.
-            rustix::io::write(&report, line.bytes())?;
-            rustix::io::write(&guard, line.bytes())?;
-            Ok(())
+            add_to_guard(&report, process)?;
+            add_to_guard(&guard, process)
         };
         #[allow(
             unsafe_code,
@@ -342,43 +342,19 @@ struct Registered(OwnedFd);
 
 impl Registered {
     fn read(&self) -> Option<u32> {
-        let mut bytes = [0; GuardLine::LENGTH];
+        let mut bytes = [0; 32];
         let length = rustix::io::read(&self.0, &mut bytes).ok()?;
         str::from_utf8(&bytes[..length]).ok()?.trim_start_matches('+').trim().parse().ok()
     }
 }
 
-/// A line that adds a process group, in memory on the stack.
-struct GuardLine {
-    bytes: [u8; Self::LENGTH],
-    start: usize,
-}
-
-impl GuardLine {
-    /// A sign, a space, up to ten digits and a line end.
-    const LENGTH: usize = 13;
-
-    fn adding(process: Pid) -> Self {
-        let mut line = Self { bytes: [0; Self::LENGTH], start: Self::LENGTH - 1 };
-        line.bytes[line.start] = b'\n';
-        let mut rest = process.as_raw_nonzero().get().unsigned_abs();
-        while rest > 0 {
-            line.prepend(b'0' + u8::try_from(rest % 10).unwrap_or_default());
-            rest /= 10;
-        }
-        line.prepend(b' ');
-        line.prepend(b'+');
-        line
-    }
-
-    fn prepend(&mut self, byte: u8) {
-        self.start -= 1;
-        self.bytes[self.start] = byte;
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
+/// Writes the line that adds a process group. Pipes write so few bytes at once (pipe(7)).
+/// Async-signal-safe.
+fn add_to_guard(pipe: &OwnedFd, process: Pid) -> io::Result<()> {
+    let number = DecInt::new(process.as_raw_nonzero().get());
+    let parts = [b"+ ", number.as_bytes(), b"\n"].map(IoSlice::new);
+    rustix::io::writev(pipe, &parts)?;
+    Ok(())
 }
 
 struct Shell {
@@ -461,8 +437,10 @@ mod tests {
     #[test]
     fn guard_line_has_the_form_that_the_script_reads() {
         let line = |process: i32| {
-            let line = GuardLine::adding(Pid::from_raw(process).unwrap());
-            String::from_utf8(line.bytes().to_vec()).unwrap()
+            let (read, write) = rustix::pipe::pipe().unwrap();
+            add_to_guard(&write, Pid::from_raw(process).unwrap()).unwrap();
+            drop(write);
+            io::read_to_string(std::fs::File::from(read)).unwrap()
         };
         assert_eq!(line(1), "+ 1\n");
         assert_eq!(line(4_194_304), "+ 4194304\n");
@@ -474,7 +452,7 @@ mod tests {
         let (registered, report) = rustix::pipe::pipe_with(PipeFlags::NONBLOCK).unwrap();
         let registered = Registered(registered);
         assert_eq!(registered.read(), None);
-        rustix::io::write(&report, GuardLine::adding(Pid::from_raw(77).unwrap()).bytes()).unwrap();
+        add_to_guard(&report, Pid::from_raw(77).unwrap()).unwrap();
         assert_eq!(registered.read(), Some(77));
     }
 }

@@ -10,12 +10,9 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::linux::kernel::{self, Answer, NewDescriptor, Notification};
 use crate::linux::program_memory::{DescriptorTarget, Thread};
-use crate::linux::relay;
-use crate::linux::servers::{ServerConnection, Servers};
 use crate::linux::supervisor::Supervisor;
 
 /// The size of `struct sockaddr_storage`, the largest address.
@@ -200,8 +197,8 @@ impl ConnectCall {
             Err(error) => return supervisor.answer(id, Answer::Error(error)),
         };
         // Boxed futures are released when they end, so an open connection occupies less memory.
-        let opened = match Box::pin(open_peer(address, supervisor.servers())).await {
-            Ok(opened) => opened,
+        let peer = match Box::pin(supervisor.servers().open(address)).await {
+            Ok(peer) => peer,
             Err(error) => {
                 sockets.fail_connecting(inode, program);
                 return supervisor.answer(id, Answer::Error(error));
@@ -212,32 +209,9 @@ impl ConnectCall {
         };
         sockets.set_connected(inode);
         supervisor.answer(id, Answer::Value(0));
-        match opened {
-            Peer::Server(ServerConnection { stream, allowed, permit }) => {
-                relay::relay(program, stream, allowed).await;
-                drop(permit);
-            }
-            Peer::NameServer(permit) => {
-                // An error ends only this stream.
-                let _ = Box::pin(supervisor.servers().names().serve_stream(program)).await;
-                drop(permit);
-            }
-        }
+        supervisor.servers().relay(program, peer).await;
         sockets.remove_stream(inode);
     }
-}
-
-/// The peer of a program's connection.
-enum Peer {
-    Server(ServerConnection),
-    NameServer(OwnedSemaphorePermit),
-}
-
-async fn open_peer(address: SocketAddr, servers: &Servers) -> Result<Peer, i32> {
-    if servers.is_name_server(address) {
-        return servers.permit().await.map(Peer::NameServer);
-    }
-    servers.connect(address).await.map(Peer::Server)
 }
 
 /// Opens the file at a path, as seen by a thread, without access to its content. `base` is the directory

@@ -24,8 +24,7 @@ use crate::linux::kernel;
 use crate::linux::namespace_calls as calls;
 use crate::linux::namespaces::{NAME_SERVER, UserNamespace};
 use crate::linux::new_root::NewRoot;
-use crate::linux::relay;
-use crate::linux::servers::{ServerConnection, Servers};
+use crate::linux::servers::Servers;
 use crate::linux::system_calls::Architecture;
 use crate::view::DirectoryView;
 
@@ -137,13 +136,9 @@ async fn connect(program: TcpStream, servers: &Servers) -> io::Result<()> {
     let requested = program.local_addr()?;
     let address = SocketAddr::new(requested.ip().to_canonical(), requested.port());
     program.set_nodelay(true)?;
-    if servers.is_name_server(address) {
-        return servers.names().serve_stream(program).await;
-    }
-    match servers.connect(address).await {
-        Ok(ServerConnection { stream, allowed, permit }) => {
-            relay::relay(program, stream, allowed).await;
-            drop(permit);
+    match servers.open(address).await {
+        Ok(peer) => {
+            servers.relay(program, peer).await;
             Ok(())
         }
         Err(_) => program.set_zero_linger(),

@@ -473,13 +473,6 @@ pub(crate) fn process_group(number: i32) -> Option<i32> {
     (number > 0 && group > 0).then_some(group)
 }
 
-/// Creates an internet socket, which the process loses only by ending. Async-signal-safe.
-pub(crate) fn internet_socket() -> Result<RawFd, i32> {
-    // SAFETY: the call has only integer arguments.
-    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
-    if socket < 0 { Err(last_error()) } else { Ok(socket) }
-}
-
 /// Connects a socket to the discard port of this machine. Async-signal-safe.
 pub(crate) fn connect_to_loopback(socket: RawFd) -> Result<(), i32> {
     // SAFETY: the address is a local value of the given size.

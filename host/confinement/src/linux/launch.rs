@@ -24,7 +24,7 @@ use crate::landlock::{self, LandlockRules, PreparedRules};
 use crate::linux::filter::{Filter, FilterOptions};
 use crate::linux::isolation::{self, Isolation};
 use crate::linux::kernel::{self, ResourceLimit};
-use crate::linux::namespaces::{EnteredNamespaces, Namespaces};
+use crate::linux::namespaces::{MountedFiles, Namespaces};
 use crate::linux::programs::{ProgramDirectory, ProgramServer};
 use crate::linux::servers::Servers;
 use crate::linux::supervisor::{ProcessEnvironment, Supervisor};
@@ -71,10 +71,11 @@ impl Confinement {
             }
             role => {
                 let namespaces = role.map(|_| Namespaces::prepare(&host.views)).transpose();
-                let namespaces = namespaces.map_err(ConfinementError::Namespaces)?;
-                if let Some(namespaces) = &namespaces {
-                    rules.real_read.extend_from_slice(namespaces.readable());
-                }
+                let (namespaces, mounted) = namespaces.map_err(ConfinementError::Namespaces)?.unzip();
+                let mounted = mounted.map(|MountedFiles { directory, readable }| {
+                    rules.real_read.extend(readable);
+                    directory
+                });
                 let options = FilterOptions {
                     supervises_signals: !landlock::restricts_signals(),
                     allows_datagrams: namespaces.is_some(),
@@ -82,7 +83,7 @@ impl Confinement {
                 };
                 let filter = Filter::new(architecture, options);
                 let rules = rules.prepare()?;
-                Prepared::Supervised { architecture, rules, filter, namespaces, host }
+                Prepared::Supervised { architecture, rules, filter, namespaces, mounted, host }
             }
         };
         Ok(PreparedConfinement { limits, kind })
@@ -102,11 +103,12 @@ enum Prepared {
         rules: PreparedRules,
         filter: Filter,
         namespaces: Option<Namespaces>,
+        /// The files that are mounted.
+        mounted: Option<TempDir>,
         host: HostSide,
     },
     Isolated {
         isolation: Isolation,
-        /// The files that are mounted.
         mounted: TempDir,
         host: HostSide,
     },
@@ -140,9 +142,8 @@ impl PreparedConfinement {
         let Self { limits, kind } = self;
         let (restrictions, supervision) = match kind {
             Prepared::Rules(rules) => (Restrictions::Rules(rules), None),
-            Prepared::Supervised { architecture, rules, filter, namespaces, host } => {
+            Prepared::Supervised { architecture, rules, filter, namespaces, mounted, host } => {
                 let (receiver, sender) = UnixStream::pair()?;
-                let (namespaces, mounted) = namespaces.map(Namespaces::into_parts).unzip();
                 let handle = start_supervisor(receiver, architecture, host, mounted, &mut command)?;
                 (Restrictions::Supervised { rules, filter, namespaces, sender }, Some(handle))
             }
@@ -172,7 +173,7 @@ enum Restrictions {
     Supervised {
         rules: PreparedRules,
         filter: Filter,
-        namespaces: Option<EnteredNamespaces>,
+        namespaces: Option<Namespaces>,
         /// The socket at which the host waits for descriptors.
         sender: UnixStream,
     },

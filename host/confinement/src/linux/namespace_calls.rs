@@ -14,6 +14,7 @@ use std::os::fd::RawFd;
 use std::ptr::{from_mut, from_ref, null};
 
 use libc::{c_int, c_ulong, c_void};
+use rustix::path::DecInt;
 
 use crate::linux::kernel::{checked, close};
 
@@ -72,23 +73,14 @@ struct DescriptorPath([u8; Self::LENGTH]);
 
 impl DescriptorPath {
     const PREFIX: &[u8] = b"/proc/self/fd/";
-    const DIGITS: usize = 10;
-    const LENGTH: usize = Self::PREFIX.len() + Self::DIGITS + 1;
+    /// With up to ten digits and a zero.
+    const LENGTH: usize = Self::PREFIX.len() + 11;
 
     fn new(descriptor: RawFd) -> Self {
         let mut path = [0; Self::LENGTH];
-        path[..Self::PREFIX.len()].copy_from_slice(Self::PREFIX);
-        let mut digits = [0; Self::DIGITS];
-        let (mut rest, mut count) = (descriptor.unsigned_abs(), 0);
-        loop {
-            digits[count] = b'0' + u8::try_from(rest % 10).unwrap_or_default();
-            (rest, count) = (rest / 10, count + 1);
-            if rest == 0 {
-                break;
-            }
-        }
-        for (to, digit) in path[Self::PREFIX.len()..].iter_mut().zip(digits[..count].iter().rev()) {
-            *to = *digit;
+        let number = DecInt::new(descriptor.unsigned_abs());
+        for (to, from) in path.iter_mut().zip(Self::PREFIX.iter().chain(number.as_bytes())) {
+            *to = *from;
         }
         Self(path)
     }

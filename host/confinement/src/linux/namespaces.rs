@@ -12,33 +12,22 @@
 //! There is no namespace for processes: the program's processes cannot leave their group, which a
 //! guard kills, and cannot signal others.
 
-use std::ffi::{CString, OsString};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::RawFd;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{getegid, geteuid};
 use tempfile::TempDir;
 
+use crate::linux::mounts::Mount;
 use crate::linux::namespace_calls as calls;
-use crate::linux::views;
+use crate::linux::views::{PreparedViews, VisibleDirectory};
 use crate::view::DirectoryView;
 
 /// The address at which the host answers queries for names.
 pub(crate) const NAME_SERVER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 53);
 pub(crate) const NAME_SERVER_FILE: &str = "/etc/resolv.conf";
-
-/// Namespaces that are ready to be entered by one process.
-pub(crate) struct Namespaces {
-    users: UserNamespace,
-    mounts: Vec<BindMount>,
-    /// The files and directories that are mounted, and the mount points in them.
-    files: TempDir,
-    /// The mounted files and directories that the program may read.
-    readable: Vec<PathBuf>,
-}
 
 /// The user and the group that a user namespace maps to themselves.
 pub(crate) struct UserNamespace {
@@ -76,22 +65,28 @@ impl UserNamespace {
     }
 }
 
-/// A file or directory that is mounted at another path.
-pub(crate) struct BindMount {
-    source: CString,
-    target: CString,
+/// Writes the file that names the server, and returns its path.
+///
+/// # Errors
+/// Returns an error if the file cannot be written.
+pub(crate) fn write_name_server_file(directory: &Path) -> io::Result<PathBuf> {
+    let file = directory.join("resolv.conf");
+    std::fs::write(&file, format!("nameserver {}\n", NAME_SERVER.ip()))?;
+    Ok(file)
 }
 
-impl BindMount {
-    /// # Errors
-    /// Returns an error if a path contains a zero.
-    pub(crate) fn new(source: &Path, target: &Path) -> io::Result<Self> {
-        Ok(Self { source: c_string(source.into())?, target: c_string(target.into())? })
-    }
+/// Namespaces that are ready to be entered by one process.
+pub(crate) struct Namespaces {
+    users: UserNamespace,
+    mounts: Vec<Mount>,
 }
 
-pub(crate) fn c_string(text: OsString) -> io::Result<CString> {
-    CString::new(text.into_vec()).map_err(|_| io::ErrorKind::InvalidInput.into())
+/// The files and directories that are mounted in a program's namespaces, and the mount points in them.
+/// They must exist as long as the program.
+pub(crate) struct MountedFiles {
+    pub(crate) directory: TempDir,
+    /// Those that the program must be able to read.
+    pub(crate) readable: Vec<PathBuf>,
 }
 
 impl Namespaces {
@@ -99,49 +94,26 @@ impl Namespaces {
     ///
     /// # Errors
     /// Returns an error if the files that will be mounted cannot be created.
-    pub(crate) fn prepare(directories: &[DirectoryView]) -> io::Result<Self> {
-        let files = tempfile::Builder::new().prefix("wardian-mounts-").tempdir()?;
-        let base = files.path().canonicalize()?;
+    pub(crate) fn prepare(directories: &[DirectoryView]) -> io::Result<(Self, MountedFiles)> {
+        let directory = tempfile::Builder::new().prefix("wardian-mounts-").tempdir()?;
+        let base = directory.path().canonicalize()?;
         let mut mounts = Vec::new();
         let mut readable = Vec::new();
         // Without the file, resolvers use the same address.
         if let Ok(target) = Path::new(NAME_SERVER_FILE).canonicalize() {
-            let file = base.join("resolv.conf");
-            std::fs::write(&file, format!("nameserver {}\n", NAME_SERVER.ip()))?;
-            mounts.push(BindMount::new(&file, &target)?);
+            let file = write_name_server_file(&base)?;
+            mounts.push(Mount::new(&file, &target)?);
             readable.push(file);
         }
-        let (mut entries, mut covers) = (Vec::new(), Vec::new());
-        views::prepare(directories, &base, &mut entries, &mut covers)?;
-        for (source, target) in &entries {
-            mounts.push(BindMount::new(source, target)?);
-        }
-        for (hidden, visible) in covers {
-            mounts.push(BindMount::new(&visible, &hidden)?);
+        let views = PreparedViews::create(directories, &base)?;
+        mounts.extend(views.entries);
+        for VisibleDirectory { visible, hidden } in views.directories {
+            mounts.push(Mount::new(&visible, &hidden)?);
             readable.push(visible);
         }
-        Ok(Self { users: UserNamespace::new(), mounts, files, readable })
+        Ok((Self { users: UserNamespace::new(), mounts }, MountedFiles { directory, readable }))
     }
 
-    /// Returns the files and directories that a program needs to be able to read in its namespaces.
-    pub(crate) fn readable(&self) -> &[PathBuf] {
-        &self.readable
-    }
-
-    /// Splits off the files, which must exist as long as the program.
-    pub(crate) fn into_parts(self) -> (EnteredNamespaces, TempDir) {
-        let Self { users, mounts, files, .. } = self;
-        (EnteredNamespaces { users, mounts }, files)
-    }
-}
-
-/// The system calls with which a process enters its namespaces.
-pub(crate) struct EnteredNamespaces {
-    users: UserNamespace,
-    mounts: Vec<BindMount>,
-}
-
-impl EnteredNamespaces {
     /// Moves the calling process into its namespaces, and returns the socket at which the host must
     /// answer queries for names. Async-signal-safe.
     ///
@@ -149,9 +121,7 @@ impl EnteredNamespaces {
     /// Returns an error if the system does not allow it.
     pub(crate) fn enter(&self) -> io::Result<RawFd> {
         self.users.enter(calls::NAMESPACES)?;
-        for BindMount { source, target } in &self.mounts {
-            calls::bind_mount(source, target)?;
-        }
+        self.mounts.iter().try_for_each(Mount::perform)?;
         calls::activate_loopback()?;
         calls::bind_datagrams(NAME_SERVER)
     }

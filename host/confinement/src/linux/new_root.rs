@@ -12,9 +12,10 @@ use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use crate::landlock::LandlockRules;
+use crate::linux::mounts::{Mount, c_string};
 use crate::linux::namespace_calls::{self as calls, MountAttributes};
-use crate::linux::namespaces::{NAME_SERVER, NAME_SERVER_FILE, c_string};
-use crate::linux::views;
+use crate::linux::namespaces::{NAME_SERVER_FILE, write_name_server_file};
+use crate::linux::views::{PreparedViews, VisibleDirectory};
 use crate::view::DirectoryView;
 
 /// Maximum number of symbolic links on the way to a file, as in the kernel.
@@ -24,15 +25,8 @@ const MAX_LINKS: usize = 40;
 pub(crate) struct NewRoot {
     root: CString,
     proc: CString,
-    mounts: Vec<RootMount>,
+    mounts: Vec<Mount>,
     working_directory: CString,
-}
-
-struct RootMount {
-    source: CString,
-    target: CString,
-    /// `None` for mounts that only prepare others.
-    attributes: Option<MountAttributes>,
 }
 
 /// The access to a granted path.
@@ -63,17 +57,9 @@ impl NewRoot {
         fs::create_dir(&root)?;
         let mut builder = Builder { root: root.clone(), mounts: Vec::new(), granted: BTreeMap::new() };
         // The root must be a mount.
-        builder.mounts.push(RootMount {
-            source: c_string(root.clone().into())?,
-            target: c_string(root.clone().into())?,
-            attributes: None,
-        });
-        let (mut entries, mut covers) = (Vec::new(), Vec::new());
-        views::prepare(directories, base, &mut entries, &mut covers)?;
-        for (source, target) in entries {
-            let (source, target) = (c_string(source.into())?, c_string(target.into())?);
-            builder.mounts.push(RootMount { source, target, attributes: None });
-        }
+        builder.mounts.push(Mount::new(&root, &root)?);
+        let views = PreparedViews::create(directories, base)?;
+        builder.mounts.extend(views.entries);
         let mut granted = BTreeMap::new();
         let mut grant = |paths: &[PathBuf], access: Access| -> io::Result<()> {
             for path in paths {
@@ -88,7 +74,7 @@ impl NewRoot {
         grant(&[rules.read.as_slice(), &rules.real_read].concat(), Access::default())?;
         grant(&rules.execute, Access { execute: true, write: false })?;
         grant(&[rules.write.as_slice(), &rules.real_write].concat(), Access { execute: false, write: true })?;
-        for (hidden, visible) in &covers {
+        for VisibleDirectory { hidden, visible } in &views.directories {
             builder.mount(visible, hidden, Access::default())?;
         }
         let name_servers = Path::new(NAME_SERVER_FILE).canonicalize().ok();
@@ -99,8 +85,7 @@ impl NewRoot {
             }
         }
         if let Some(path) = name_servers {
-            let file = base.join("resolv.conf");
-            fs::write(&file, format!("nameserver {}\n", NAME_SERVER.ip()))?;
+            let file = write_name_server_file(base)?;
             builder.add_links(Path::new(NAME_SERVER_FILE), MAX_LINKS)?;
             builder.mount(&file, &path, Access::default())?;
         }
@@ -111,10 +96,10 @@ impl NewRoot {
             builder.create_directory(&working_directory)?;
         }
         Ok(Self {
-            root: c_string(root.into())?,
-            proc: c_string(proc.into())?,
+            root: c_string(&root)?,
+            proc: c_string(&proc)?,
             mounts: builder.mounts,
-            working_directory: c_string(working_directory.into())?,
+            working_directory: c_string(&working_directory)?,
         })
     }
 
@@ -123,13 +108,7 @@ impl NewRoot {
     /// # Errors
     /// Returns an error if the system does not allow it.
     pub(crate) fn mount(&self) -> io::Result<()> {
-        for RootMount { source, target, attributes } in &self.mounts {
-            calls::bind_mount(source, target)?;
-            if let Some(attributes) = attributes {
-                calls::set_attributes(target, *attributes)?;
-            }
-        }
-        Ok(())
+        self.mounts.iter().try_for_each(Mount::perform)
     }
 
     /// Makes the directory the root of the process, which must be in its own PID namespace.
@@ -147,7 +126,7 @@ impl NewRoot {
 
 struct Builder {
     root: PathBuf,
-    mounts: Vec<RootMount>,
+    mounts: Vec<Mount>,
     granted: BTreeMap<PathBuf, Access>,
 }
 
@@ -194,11 +173,7 @@ impl Builder {
             no_execution: !access.execute,
             no_devices: !kind.is_char_device(),
         };
-        self.mounts.push(RootMount {
-            source: c_string(source.into())?,
-            target: c_string(target.into())?,
-            attributes: Some(attributes),
-        });
+        self.mounts.push(Mount::new(source, &target)?.with_attributes(attributes));
         Ok(())
     }
 

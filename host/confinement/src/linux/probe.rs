@@ -4,13 +4,13 @@
 //! calls, which this process answers as it would answer a plugin. Kernels and containers differ in too many ways
 //! to conclude the result from versions.
 
+use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tempfile::TempDir;
 
 use crate::landlock::{self, LandlockRules, PreparedRules, TcpPorts};
 use crate::level::{ConfinementLevel, SupportedLevel};
@@ -19,7 +19,7 @@ use crate::linux::filter::{Filter, FilterOptions};
 use crate::linux::isolation::Isolation;
 use crate::linux::kernel::{self, Answer, NewDescriptor};
 use crate::linux::namespace_calls;
-use crate::linux::namespaces::{EnteredNamespaces, Namespaces};
+use crate::linux::namespaces::Namespaces;
 use crate::linux::system_calls::Architecture;
 
 /// Time limit for each call of the child.
@@ -97,7 +97,8 @@ fn probe() -> SupportedLevel {
         };
     };
     let supervised = rules.as_ref().map_err(Clone::clone).and_then(|rules| {
-        let in_namespaces = try_namespaces()
+        let in_namespaces = Namespaces::prepare(&[])
+            .map_err(no_files)
             .and_then(|(namespaces, _files)| try_supervision(rules, architecture, Some(&namespaces)));
         match in_namespaces {
             Ok(()) => Ok(SupportedLevel { level: ConfinementLevel::Full, missing: None }),
@@ -116,18 +117,14 @@ fn probe() -> SupportedLevel {
     }
 }
 
-fn try_namespaces() -> Result<(EnteredNamespaces, TempDir), String> {
-    let prepared = Namespaces::prepare(&[]);
-    prepared
-        .map(Namespaces::into_parts)
-        .map_err(|error| format!("the files of a mount namespace cannot be created: {error}"))
+fn no_files(error: io::Error) -> String {
+    format!("the files of a mount namespace cannot be created: {error}")
 }
 
 /// Checks whether a process can be confined by namespaces alone.
 fn try_isolation(architecture: Architecture) -> Result<(), String> {
     let isolation = Isolation::prepare(architecture, &LandlockRules::default(), &[], &[], Path::new("/"));
-    let (isolation, _files) =
-        isolation.map_err(|error| format!("the files of a mount namespace cannot be created: {error}"))?;
+    let (isolation, _files) = isolation.map_err(no_files)?;
     let child = kernel::fork_and_run(|| {
         if isolation.enter(|_| Ok(())).is_err() {
             return Step::Namespaces as i32;
@@ -148,7 +145,7 @@ fn try_isolation(architecture: Architecture) -> Result<(), String> {
 fn try_supervision(
     rules: &PreparedRules,
     architecture: Architecture,
-    namespaces: Option<&EnteredNamespaces>,
+    namespaces: Option<&Namespaces>,
 ) -> Result<(), String> {
     let (receiver, sender) = UnixStream::pair().map_err(|error| error.to_string())?;
     let options = FilterOptions {
@@ -177,7 +174,7 @@ fn try_supervision(
 fn run_child(
     rules: &PreparedRules,
     filter: &Filter,
-    namespaces: Option<&EnteredNamespaces>,
+    namespaces: Option<&Namespaces>,
     sender: &UnixStream,
 ) -> ChildResult {
     if let Some(namespaces) = namespaces {
@@ -197,7 +194,9 @@ fn run_child(
         return ChildResult::Failed(Step::Listener);
     }
     kernel::close(listener);
-    let Ok(socket) = kernel::internet_socket() else { return ChildResult::Failed(Step::Socket) };
+    let Ok(socket) = namespace_calls::internet_socket(libc::SOCK_STREAM) else {
+        return ChildResult::Failed(Step::Socket);
+    };
     if kernel::connect_to_loopback(socket) != Err(libc::ECONNABORTED) {
         return ChildResult::Failed(Step::Connect);
     }

@@ -13,6 +13,7 @@ use wardian_network::proxy::ProxySettings;
 
 use crate::linux::names::Names;
 use crate::linux::namespaces::NAME_SERVER;
+use crate::linux::relay;
 use crate::supervision::SupervisorOptions;
 
 /// Time limit of a connection. Until it is open, the program's thread is blocked.
@@ -31,12 +32,19 @@ pub(crate) struct Servers {
     has_own_network: bool,
 }
 
-/// An open connection to a server.
-pub(crate) struct ServerConnection {
-    pub(crate) stream: TcpStream,
-    pub(crate) allowed: AllowedConnection,
-    /// The permit of the limit on connections.
-    pub(crate) permit: OwnedSemaphorePermit,
+/// The peer of a program's connection, which counts against the limit on connections.
+pub(crate) struct Peer {
+    kind: PeerKind,
+    permit: OwnedSemaphorePermit,
+}
+
+enum PeerKind {
+    Server {
+        stream: TcpStream,
+        allowed: AllowedConnection,
+    },
+    /// The host itself.
+    NameServer,
 }
 
 impl Servers {
@@ -61,7 +69,7 @@ impl Servers {
     }
 
     /// Whether a stream to this address is a connection to a name server.
-    pub(crate) fn is_name_server(&self, address: SocketAddr) -> bool {
+    fn is_name_server(&self, address: SocketAddr) -> bool {
         self.names.is_server(address) || (self.has_own_network && address == NAME_SERVER.into())
     }
 
@@ -75,11 +83,14 @@ impl Servers {
         permit.map_err(|_| libc::ETIMEDOUT)?.map_err(|_| libc::ECONNREFUSED)
     }
 
-    /// Connects to a server that policy allows.
+    /// Connects to the name server, or to a server that policy allows.
     ///
     /// # Errors
     /// Returns the error number of a call that would open the connection.
-    pub(crate) async fn connect(&self, address: SocketAddr) -> Result<ServerConnection, i32> {
+    pub(crate) async fn open(&self, address: SocketAddr) -> Result<Peer, i32> {
+        if self.is_name_server(address) {
+            return Ok(Peer { kind: PeerKind::NameServer, permit: self.permit().await? });
+        }
         let names = self.names.of_address(address.ip());
         let Ok(allowed) = self.authority.may_connect(&names, address) else { return Err(libc::EACCES) };
         let connecting = async {
@@ -93,6 +104,16 @@ impl Servers {
         let (stream, permit) = timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| libc::ETIMEDOUT)??;
         // Plugins send small requests. If the option cannot be set, requests are only slower.
         let _ = stream.set_nodelay(true);
-        Ok(ServerConnection { stream, allowed, permit })
+        Ok(Peer { kind: PeerKind::Server { stream, allowed }, permit })
+    }
+
+    /// Relays a program's connection to its peer until it ends.
+    pub(crate) async fn relay(&self, program: TcpStream, peer: Peer) {
+        match peer.kind {
+            PeerKind::Server { stream, allowed } => relay::relay(program, stream, allowed).await,
+            // An error ends only this stream. Its future is larger than that of a relay.
+            PeerKind::NameServer => drop(Box::pin(self.names.serve_stream(program)).await),
+        }
+        drop(peer.permit);
     }
 }

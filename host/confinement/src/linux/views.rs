@@ -12,35 +12,47 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::linux::mounts::Mount;
 use crate::view::{DirectoryView, ViewEntry};
 
-/// Creates the second directories below `base`. Adds the mounts of their entries, and each hidden directory
-/// with the one to be mounted over it, in the order in which they must be mounted.
-///
-/// # Errors
-/// Returns an error if a directory or a mount point cannot be created.
-pub(crate) fn prepare(
-    views: &[DirectoryView],
-    base: &Path,
-    entries: &mut Vec<(PathBuf, PathBuf)>,
-    covers: &mut Vec<(PathBuf, PathBuf)>,
-) -> io::Result<()> {
-    for (number, view) in views.iter().enumerate() {
-        let visible = base.join(format!("view-{number}"));
-        fs::create_dir(&visible)?;
-        add_entries(&view.entries, &view.directory, &visible, entries)?;
-        covers.push((view.directory.clone(), visible));
+/// The mounts of views.
+pub(crate) struct PreparedViews {
+    /// The mounts of the visible entries, which must be performed before any directory is hidden.
+    pub(crate) entries: Vec<Mount>,
+    /// A directory precedes the directories in it.
+    pub(crate) directories: Vec<VisibleDirectory>,
+}
+
+/// A directory that must be mounted over another one.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct VisibleDirectory {
+    pub(crate) hidden: PathBuf,
+    pub(crate) visible: PathBuf,
+}
+
+impl PreparedViews {
+    /// Creates the second directories below `base`.
+    ///
+    /// # Errors
+    /// Returns an error if a directory or a mount point cannot be created.
+    pub(crate) fn create(views: &[DirectoryView], base: &Path) -> io::Result<Self> {
+        let mut prepared = Self { entries: Vec::new(), directories: Vec::with_capacity(views.len()) };
+        for (number, view) in views.iter().enumerate() {
+            let visible = base.join(format!("view-{number}"));
+            fs::create_dir(&visible)?;
+            add_entries(&view.entries, &view.directory, &visible, &mut prepared.entries)?;
+            prepared.directories.push(VisibleDirectory { hidden: view.directory.clone(), visible });
+        }
+        prepared.directories.sort();
+        Ok(prepared)
     }
-    // A directory is hidden before the directories in it. All entries must be mounted before.
-    covers.sort();
-    Ok(())
 }
 
 fn add_entries(
     entries: &BTreeMap<OsString, ViewEntry>,
     from: &Path,
     to: &Path,
-    mounts: &mut Vec<(PathBuf, PathBuf)>,
+    mounts: &mut Vec<Mount>,
 ) -> io::Result<()> {
     for (name, entry) in entries {
         let (from, to) = (from.join(name), to.join(name));
@@ -64,7 +76,7 @@ fn add_entries(
                 } else {
                     fs::File::create_new(&to)?;
                 }
-                mounts.push((from, to));
+                mounts.push(Mount::new(&from, &to)?);
             }
         }
     }
