@@ -79,12 +79,20 @@ pub(crate) fn position(entries: &[(Str, Value)], key: &str) -> Result<usize, usi
 #[derive(Default)]
 pub(crate) struct Entries {
     sorted: Vec<(Str, Value)>,
-    /// All entries, if they were not sorted.
+    /// All entries, after a key was added out of order; empty before.
     map: BTreeMap<Str, Value>,
 }
 
+/// Maximum number of attributes for which memory is allocated before they are decoded.
+const MAX_RESERVED: usize = 32;
+
 impl Entries {
-    pub(crate) fn with_capacity(count: usize) -> Self {
+    /// Returns no entries yet, with memory for the attributes of an object: `count` can be wrong.
+    pub(crate) fn for_attributes(count: usize) -> Self {
+        Self::with_capacity(count.min(MAX_RESERVED))
+    }
+
+    fn with_capacity(count: usize) -> Self {
         Self { sorted: Vec::with_capacity(count), map: BTreeMap::new() }
     }
 

@@ -21,9 +21,6 @@ pub fn decode(text: impl AsRef<[u8]>, ty: &Type) -> std::result::Result<Value, D
     Ok(value)
 }
 
-/// Maximum number of attributes for which memory is allocated before they are decoded.
-const MAX_RESERVED: usize = 32;
-
 struct Decoder<'a, 'r> {
     reader: &'r mut Reader<'a>,
 }
@@ -109,7 +106,7 @@ impl Decoder<'_, '_> {
 
     fn object(&mut self, ty: &Type, object: &ObjectType, exact: bool) -> Result<Value> {
         self.reader.open()?;
-        let (mut attributes, mut first) = (Entries::with_capacity(object.len().min(MAX_RESERVED)), true);
+        let (mut attributes, mut first) = (Entries::for_attributes(object.len()), true);
         while self.reader.next(b'}', &mut first)? {
             let name = self.reader.key()?;
             let Some((name, attribute)) = object.entry(&name) else {

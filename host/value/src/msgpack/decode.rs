@@ -11,9 +11,6 @@ use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// Maximum number of attributes for which memory is allocated before they are decoded.
-const MAX_RESERVED: usize = 32;
-
 /// The number of unknown elements that can be created, in addition to one for each byte of the
 /// input.
 const SPARE_ELEMENTS: usize = 1024;
@@ -323,7 +320,7 @@ impl<'a> Decoder<'a> {
         if length != object.len() {
             return Err(DecodeProblem::Length { expected: object.len(), found: length }.into());
         }
-        let mut attributes = Entries::with_capacity(length.min(MAX_RESERVED));
+        let mut attributes = Entries::for_attributes(length);
         for _ in 0..length {
             let name = self.text()?;
             let Some((name, attribute)) = object.entry(name) else {
