@@ -70,15 +70,6 @@ pub fn for_program(
             ),
         )
     })?;
-    let has_views = matches!(level, ConfinementLevel::Full | ConfinementLevel::Namespaced);
-    if let Some((_, denial)) = granted.partly_readable.first().filter(|_| !has_views) {
-        let problem = format!(
-            "at the level \"{level}\", the kernel cannot exclude files from a granted directory, and {denial}. \
-             Grant directories that contain no denied files"
-        );
-        return Err(refused(address, &problem));
-    }
-    check_rules(address, native, policy, frontend)?;
     let namespaces = match level {
         ConfinementLevel::Full => ProcessNamespaces::Additional,
         ConfinementLevel::Namespaced => {
@@ -86,6 +77,16 @@ pub fn for_program(
         }
         _ => ProcessNamespaces::Shared,
     };
+    if namespaces == ProcessNamespaces::Shared
+        && let Some((_, denial)) = granted.partly_readable.first()
+    {
+        let problem = format!(
+            "at the level \"{level}\", the kernel cannot exclude files from a granted directory, and {denial}. \
+             Grant directories that contain no denied files"
+        );
+        return Err(refused(address, &problem));
+    }
+    check_rules(address, native, policy, frontend)?;
     let is_supervised = level >= ConfinementLevel::Namespaced;
     let tcp = match granted.ports {
         _ if is_supervised => TcpPorts::NoneIfSupported,
@@ -256,14 +257,12 @@ fn supervisor(
         }
         _ => return Err(refused(program.address, "the host's own program file cannot be found")),
     };
-    let policy = program.policy.clone();
-    Ok(Arc::new(PolicySupervisor { monitor, policy, name: program.name, proxies, programs, partly_readable }))
+    Ok(Arc::new(PolicySupervisor { monitor, name: program.name, proxies, programs, partly_readable }))
 }
 
 /// Decides by policy.
 struct PolicySupervisor {
     monitor: Monitor,
-    policy: PluginPolicy,
     name: Arc<str>,
     proxies: ProxySettings,
     programs: Option<Programs>,
@@ -317,7 +316,7 @@ impl NativeSupervisor for PolicySupervisor {
     }
 
     fn views(&self) -> io::Result<Vec<DirectoryView>> {
-        self.partly_readable.iter().map(|directory| readable_part(&self.policy, directory)).collect()
+        self.partly_readable.iter().map(|directory| readable_part(self.monitor.policy(), directory)).collect()
     }
 }
 

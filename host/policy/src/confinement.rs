@@ -2,9 +2,10 @@
 //!
 //! The kernel can restrict access to directories, each including everything below it, and to TCP
 //! ports. Therefore, a directory that contains a denied or protected path cannot be granted to
-//! native code for writing, and for reading only if the plugin has a mount namespace. For a `network` rule, only the ports are enforced, and only for TCP. A rule that
-//! cannot be enforced causes an error, and the plugin does not run: a rule that only appears to be
-//! enforced is worse than no rule.
+//! native code for writing, and for reading only if the plugin has a mount namespace. For a
+//! `network` rule, the kernel enforces only the ports, and only for TCP. A rule that cannot be
+//! enforced causes an error, and the plugin does not run: a rule that only appears to be enforced
+//! is worse than no rule.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
