@@ -1,9 +1,9 @@
 //! The sockets of a program that the host has created.
 //!
 //! A stream socket of the internet is one end of a TCP connection on the loopback interface from the
-//! beginning, so that every option can be set on it. The host holds the other end, and relays it to a server
-//! when the program connects. An end of a socket that the program closes without connecting is closed
-//! when their number has doubled.
+//! beginning, so every option can be set on it. The host holds the other end, and relays it to a server
+//! when the program connects. Whenever the number of unconnected sockets has doubled, the host closes its
+//! ends of those that the program has closed.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -20,7 +20,7 @@ use crate::linux::relay::{Family, loopback_pair};
 const MAX_DATAGRAM_SOCKETS: usize = 1_000;
 /// Maximum number of stream sockets that are not connected. Each occupies a descriptor of the host.
 const MAX_UNCONNECTED: usize = 16_384;
-/// Number of unconnected sockets from which on closed ones are looked for.
+/// Number of unconnected sockets at which the host first looks for closed ones.
 const MIN_SWEPT: usize = 64;
 
 /// The sockets of one program, by inode.
