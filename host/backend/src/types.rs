@@ -63,5 +63,5 @@ pub fn find(name: &str) -> Result<&'static dyn BackendType, UnavailableBackend> 
     let known = TYPES.iter().map(|backend| backend.name()).chain(PLANNED.iter().copied());
     let suggestion =
         wardian_diagnostic::did_you_mean(name, known.chain(REFUSED.iter().map(|(name, _)| *name)));
-    Err(UnavailableBackend::Unknown(format!("There is no backend \"{name}\".{suggestion}")))
+    Err(UnavailableBackend::Unknown(format!("There is no backend type \"{name}\".{suggestion}")))
 }
