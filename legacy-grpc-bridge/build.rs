@@ -1,4 +1,4 @@
-//! Generates Rust code from the protocol's description.
+//! Generates Rust code from the protobuf files of the plugin protocol.
 //!
 //! `protox` compiles the description, so `protoc` is not needed. Each RPC becomes a constant with
 //! its path and message types, which are sufficient for callers. A client with a function for each

@@ -11,7 +11,7 @@ pub fn look_at_diagnostics(problems: &Diagnostics) {
     }
 }
 
-/// Analyzes the expression and evaluates it in each of the scopes.
+/// Analyses the expression and evaluates it in each of the scopes.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Converts between the protocol's own types and the messages that are exchanged with a plugin.
+//! Converts between the types of `wardian-plugin` and the gRPC messages exchanged with a plugin.
 //!
 //! A plugin's responses are checked here for bytes that cannot be decoded as the expected type, and
 //! for invalid paths and times. The engine checks whether a value is allowed at its path (unknown

@@ -21,6 +21,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{ChildStdout, Command};
 use tokio::time::{Instant, timeout_at};
 
+use crate::cpu_limit::CpuLimit;
 use crate::handshake::{Handshake, HandshakeError, PluginAddress};
 use crate::http2::{Bidirectional, Http2Connection};
 use crate::process::{Owner, Process, Running};
@@ -30,8 +31,8 @@ use crate::tls::{self, Identity, IdentityError};
 use crate::{executable, sandbox_exec};
 use wardian_access::NativeAuthority;
 use wardian_confinement::{
-    ConfinedChild, Confinement, ConfinementError, LandlockRules, PreparedConfinement, ProgramAccess,
-    SupervisionHandle, SupervisorOptions, connect_within,
+    ConfinedChild, Confinement, ConfinementError, DirectoryView, LandlockRules, NamespaceOptions,
+    NamespaceRole, PreparedConfinement, ProgramAccess, SupervisionHandle, SupervisorOptions, connect_within,
 };
 use wardian_network::Resolver;
 use wardian_network::proxy::ProxySettings;
@@ -116,12 +117,27 @@ pub struct ProcessConfinement {
     pub rules: LandlockRules,
     /// Supervises sockets and programs; `None` if only the rules apply.
     pub supervisor: Option<Arc<dyn NativeSupervisor>>,
+    /// The namespaces of each supervised process.
+    pub namespaces: ProcessNamespaces,
+    /// Maximum CPU time of a call.
+    pub max_cpu_time: Option<Duration>,
     /// Maximum number of bytes of private writable memory of a process.
     pub max_memory: Option<u64>,
     /// Maximum number of bytes of each file that a process writes.
     pub max_file_size: Option<u64>,
     /// Maximum number of concurrent connections of a process.
     pub max_connections: Option<usize>,
+}
+
+/// The namespaces of a supervised process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProcessNamespaces {
+    /// Those of the host.
+    Shared,
+    /// In addition to the other restrictions.
+    Additional,
+    /// In place of the other restrictions, with these TCP ports of servers.
+    Alone { ports: Vec<u16> },
 }
 
 impl fmt::Debug for ProcessConfinement {
@@ -143,6 +159,12 @@ pub trait NativeSupervisor: Send + Sync {
 
     /// Returns the programs that a plugin may start; `None` if there are none.
     fn programs(&self, package: &NativePackage) -> Option<ProgramAccess>;
+
+    /// Returns the directories of which a process sees a part, as they are now.
+    ///
+    /// # Errors
+    /// Returns an error if a directory cannot be listed.
+    fn views(&self) -> io::Result<Vec<DirectoryView>>;
 }
 
 /// A process that was started.
@@ -279,7 +301,10 @@ pub(crate) async fn launch(
         StderrSource { plugin: Arc::clone(&package.name), secrets: RecentSensitiveValues::default() };
     let words = CrashOutput::default();
     let own = sockets.path().to_owned();
-    let running = Running::watch(started, stderr, source.clone(), words, Arc::clone(spawner), sockets);
+    let cpu_limit = package.confinement.as_ref().and_then(|confinement| confinement.max_cpu_time);
+    let cpu_limit = cpu_limit.map(|limit| CpuLimit { limit, calls: Arc::clone(&calls) });
+    let running =
+        Running::watch(started, stderr, source.clone(), words, Arc::clone(spawner), sockets, cpu_limit);
     let mut stdout = stdout.map(BufReader::new);
     match connect(package, &running, &own, identity.as_ref(), &mut stdout, deadline, limit).await {
         Ok((handshake, transport)) => {
@@ -411,14 +436,31 @@ fn confinement(
         max_connections: granted.max_connections,
         programs: supervisor.programs(package),
     });
+    let unconfined =
+        |problem: ConfinementError| LaunchError::Unconfined { executable: executable.clone(), problem };
+    let role = match &granted.namespaces {
+        ProcessNamespaces::Shared => None,
+        ProcessNamespaces::Additional => Some(NamespaceRole::Additional),
+        ProcessNamespaces::Alone { ports } => Some(NamespaceRole::Alone {
+            ports: ports.clone(),
+            working_directory: package.working_directory.clone(),
+        }),
+    };
+    let namespaces = match (role, &granted.supervisor) {
+        (Some(role), Some(supervisor)) => {
+            let views = supervisor.views();
+            let views = views.map_err(|error| unconfined(ConfinementError::Namespaces(error)))?;
+            Some(NamespaceOptions { views, role })
+        }
+        _ => None,
+    };
     let confinement = Confinement {
         rules,
         supervision,
+        namespaces,
         max_memory: granted.max_memory,
         max_file_size: granted.max_file_size,
     };
-    let unconfined =
-        |problem: ConfinementError| LaunchError::Unconfined { executable: executable.clone(), problem };
     confinement.prepare().map(Some).map_err(unconfined)
 }
 

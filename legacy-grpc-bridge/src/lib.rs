@@ -26,6 +26,7 @@ mod calls;
 mod cert_pinning;
 mod codec;
 mod conversion;
+mod cpu_limit;
 mod executable;
 mod failure;
 mod handshake;
@@ -58,15 +59,17 @@ mod stderr;
 mod tls;
 
 pub use handshake::{HandshakeError, ProtocolVersion};
-pub use launch::{LaunchError, NativePackage, NativeSupervisor, ProcessConfinement, Security};
+pub use launch::{
+    LaunchError, NativePackage, NativeSupervisor, ProcessConfinement, ProcessNamespaces, Security,
+};
 pub use plugin::{Bridge, NativePlugin};
 pub use provisioner::NativeProvisioner;
 pub use reattach::{ReattachError, Reattachment, parse_reattachments};
 pub use schema_cache::SchemaCache;
 pub use tls::IdentityError;
 pub use wardian_confinement::{
-    ConfinementError, ConfinementLevel, LandlockRules, ProgramAccess, SHIM_ARGUMENT, SupportedLevel,
-    TcpPorts, run_shim, supported_level,
+    ConfinementError, ConfinementLevel, DirectoryView, LandlockRules, ProgramAccess, SHIM_ARGUMENT,
+    SupportedLevel, TcpPorts, ViewEntry, run_shim, supported_level,
 };
 
 /// Time limits of plugins.

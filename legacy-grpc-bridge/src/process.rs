@@ -24,6 +24,7 @@ use wardian_plugin::{CallContext, CallsInFlight, PluginCall, call_span, printabl
 
 use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
+use crate::cpu_limit::CpuLimit;
 use crate::failure::{self, Aftermath, EndedProcess};
 use crate::http2::{Http2Connection, Http2Error};
 use crate::launch::StartedProcess;
@@ -52,7 +53,8 @@ pub(crate) struct Running {
     words: CrashOutput,
     /// Whether the bridge killed the process. In that case, the exit status has no meaning.
     killed: AtomicBool,
-    by_us: OnceLock<String>,
+    /// The reason why the bridge killed the process.
+    by_us: Arc<OnceLock<String>>,
     _spawner: Arc<Spawner>,
     _sockets: TempDir,
 }
@@ -65,17 +67,35 @@ impl Running {
         words: CrashOutput,
         spawner: Arc<Spawner>,
         sockets: TempDir,
+        cpu_limit: Option<CpuLimit>,
     ) -> Self {
         let StartedProcess { mut child, confined } = started;
         let kill = Arc::new(Notify::new());
         let (ended, end) = watch::channel(None);
+        let by_us = Arc::<OnceLock<String>>::default();
+        let reason = Arc::clone(&by_us);
         let (told, heard) = (Arc::clone(&kill), words.clone());
         let listening = stderr.map(|stderr| tokio::spawn(stderr::listen(source, stderr, heard)));
         tokio::spawn(async move {
-            let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+            let process = child.id();
+            let group = process.and_then(|id| Pid::from_raw(id.cast_signed()));
+            let exceeded = async {
+                match (&cpu_limit, process) {
+                    (Some(limit), Some(process)) => limit.exceeded(process).await,
+                    _ => std::future::pending().await,
+                }
+            };
+            let killed = async {
+                tokio::select! {
+                    () = told.notified() => {}
+                    exceeded = exceeded => {
+                        let _ = reason.set(exceeded);
+                    }
+                }
+            };
             let status = tokio::select! {
                 status = child.wait() => status,
-                () = told.notified() => {
+                () = killed => {
                     if let Some(group) = group {
                         // The process and its group may already have terminated.
                         let _ = kill_process_group(group, Signal::KILL);
@@ -93,15 +113,7 @@ impl Running {
             // The receiver may have been dropped.
             let _ = ended.send(Some(how.into()));
         });
-        Self {
-            kill,
-            end,
-            words,
-            killed: AtomicBool::new(false),
-            by_us: OnceLock::new(),
-            _spawner: spawner,
-            _sockets: sockets,
-        }
+        Self { kill, end, words, killed: AtomicBool::new(false), by_us, _spawner: spawner, _sockets: sockets }
     }
 
     /// Returns the exit status if the process ends within this time.

@@ -51,7 +51,6 @@ pub enum ReattachError {
     /// The value is not JSON.
     #[error("it is not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// The value is not an object.
     #[error("it must be a JSON object with one member for each provider")]
     NotAnObject,
     /// A member's name is not a provider address.

@@ -27,6 +27,7 @@ const READ: &[&str] = &[
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
     "/etc/localtime",
     "/etc/mime.types",
     "/etc/nsswitch.conf",

@@ -67,7 +67,7 @@ impl SchemaCache {
     }
 }
 
-/// Returns the name of an entry for a package hash in the notation of lock files; `None` for any
+/// Returns the name of the cache entry for a package hash in the lock file's format; `None` for any
 /// other string.
 fn name(package: &str) -> Option<String> {
     const MAX_ENTRIES: usize = 100;

@@ -1,9 +1,9 @@
 //! Shares configured processes: providers with equal configurations use the same process.
 //!
 //! Aliases of a provider often have equal configurations, and so do modules to which a
-//! configuration is passed. A process serves concurrent calls, and its behavior depends only on its
-//! configuration, so one process is sufficient for all these providers. The process is terminated
-//! when the last of these providers is closed.
+//! configuration is passed. A process serves concurrent calls, and its behaviour depends only on
+//! its configuration, so one process is sufficient for all these providers. The process is
+//! terminated when the last of these providers is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -1,5 +1,5 @@
-//! Measures the confinement of native plugins beside unconfined ones: the AWS provider, if it is
-//! available, and the connections of a test program.
+//! Measures confined native plugins and programs in comparison with unconfined ones: the AWS
+//! provider, if it is available, and the connections of a test program.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ const CONNECTION_TARGETS: &[(&str, f64, &str)] = &[
     ("confinement: a connection, in addition", 0.6, "ms"),
     ("confinement: memory of the supervisor, 1,000 connections", 10.0, "MB"),
 ];
-/// The confined provider may use this much of the CPU time of the unconfined one.
+/// The maximum CPU time of the confined provider, as a multiple of the unconfined provider's CPU
+/// time.
 const SHARE: f64 = 1.05;
 
 const OBJECTS: usize = 50;

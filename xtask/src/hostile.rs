@@ -22,7 +22,7 @@ pub(crate) struct Options {
     pub(crate) binary: Option<PathBuf>,
     /// Selects the attacks whose names contain this text.
     only: String,
-    /// Whether to record the results as the results of the version without defenses.
+    /// Whether to record the results as the results of the version without defences.
     is_recording: bool,
     /// Whether to compare the cost of attacks for this version and for that binary.
     pub(crate) is_comparing_costs: bool,
@@ -55,7 +55,7 @@ impl Options {
             }
         }
         if (options.is_recording || options.is_comparing_costs) && options.binary.is_none() {
-            bail!("--record and --costs need --binary: the version before the defenses");
+            bail!("--record and --costs need --binary: the version before the defences");
         }
         Ok(options)
     }
@@ -98,7 +98,7 @@ fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
                 `cargo xtask hostile --costs --binary PATH`. A command is killed at 3 GiB, and an expression's\n\
                 after 25 s. The bound of each row is 512 MiB and 30 s. A command that ends before the first\n\
                 measurement, after about 10 ms, is listed with 0 MiB.\n\n\
-                | input | before the defenses | now |\n|---|---|---|\n";
+                | input | before the defences | now |\n|---|---|---|\n";
     std::fs::write(&path, format!("{head}{rows}"))
         .with_context(|| format!("could not write {}", path.display()))?;
     say(&format!("Wrote {} costs to {COSTS}", now.costs.len()));

@@ -9,6 +9,7 @@
 //! | `wrappers` | tools that run `terraform`, installed from their registries, with Wardian under that name: the drivers in `tests/interop/wrappers` use each tool and check the results, once with Wardian and once with Terraform |
 //! | `compare` | any configurations under `terraform` and `wardian`, with mock providers for providers that are not installed: exit codes, diagnostics and plans are equal |
 //! | `install` | a configuration with 12 modules and 4 providers, installed by `terraform` and `wardian` from the same servers: lock files, manifests and files are equal, and each program uses the other program's directory; a Python program pulls Wardian's artifacts in the same way as OpenTofu |
+//! | `native` | unmodified native providers in Python and Go, under `native = "confine"`: Kubernetes with a client certificate and with an exec credential program, three C libraries, gRPC with keep-alive, a long connection, and curl with HTTP/2 |
 //! | `ssh` | OpenSSH's server on a loopback address: the provisioner `file` takes at most twice as long as `scp` to copy 100 MB |
 //!
 //! Each command prints a table or a line for each peer. If a prerequisite is missing, the command
@@ -23,6 +24,7 @@ mod generated;
 mod install;
 pub(crate) mod install_servers;
 mod moto;
+mod native;
 mod program;
 mod report;
 mod ssh;
@@ -51,6 +53,7 @@ pub(crate) enum Peer {
     Backends,
     Compare(compare::Options),
     Install,
+    Native(native::Options),
     Ssh,
     Terraform,
     Wrappers(wrappers::Options),
@@ -63,12 +66,13 @@ impl Peer {
             [peer] if peer == "backends" => Ok(Self::Backends),
             [peer, rest @ ..] if peer == "compare" => compare::Options::parse(rest).map(Self::Compare),
             [peer] if peer == "install" => Ok(Self::Install),
+            [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "wrappers" => wrappers::Options::parse(rest).map(Self::Wrappers),
             _ => {
                 bail!(
-                    "`interop` requires an argument: aws, backends, install, ssh, terraform, wrappers or compare DIRECTORY..."
+                    "`interop` requires an argument: aws, backends, install, native, ssh, terraform, wrappers or compare DIRECTORY..."
                 )
             }
         }
@@ -78,6 +82,7 @@ impl Peer {
     pub(crate) fn needs_build(&self) -> bool {
         match self {
             Self::Compare(options) => options.binary.is_none(),
+            Self::Native(options) => options.binary.is_none(),
             Self::Wrappers(options) => options.binary.is_none(),
             Self::Aws | Self::Backends | Self::Install | Self::Ssh | Self::Terraform => true,
         }
@@ -90,6 +95,7 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
         Peer::Backends => backends::run(workspace),
         Peer::Compare(options) => compare::run(workspace, options),
         Peer::Install => install::run(workspace),
+        Peer::Native(options) => native::run(workspace, options),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
         Peer::Wrappers(options) => wrappers::run(workspace, options),

@@ -51,8 +51,8 @@ Commands:
   test      build Wardian, then run every test of the workspace
   hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then test it with a real peer: `interop aws`,
-            `interop install`, `interop ssh`, `interop terraform` or
-            `interop wrappers`; or compare configurations
+            `interop install`, `interop native`, `interop ssh`,
+            `interop terraform` or `interop wrappers`; or compare configurations
             under Terraform and Wardian:
             `interop compare DIRECTORY...`
   bench     build Wardian, then measure it, and `terraform` if it is on PATH
@@ -73,11 +73,14 @@ Options:
   test [arguments]      passed to `cargo test --workspace`
   hostile --only <TEXT>   attacks with this text in their names
   hostile --binary <PATH> attack another binary; with --record, its results are recorded
-            as those of the version before the defenses; with --costs, compare what attacks cost
+            as those of the version before the defences; with --costs, compare what attacks cost
   hostile --components-for <MINUTES>   test random components
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
   interop wrappers --only <TEXT>   tools with this text in their names
   interop wrappers --binary <PATH> run this binary instead of building one
+  interop native --only <TEXT>      rows with this text in their names
+  interop native --seconds <N>      the time that a connection stays open
+  interop native --binary <PATH>    run this binary instead of building one
   interop compare --binary <PATH>   compare another binary, without building Wardian
   interop compare --apply           also apply, and plan again
   interop compare --fill            also set variables whose default is null or empty

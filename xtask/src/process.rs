@@ -115,7 +115,7 @@ pub(crate) fn logged_within(command: &mut Command, log: &Path, limit: Duration) 
     result
 }
 
-/// Returns whether this process runs and may be signaled.
+/// Returns whether this process runs and may be signalled.
 pub(crate) fn is_running(id: u32) -> bool {
     let mut command = Command::new("kill");
     command.args(["-0", &id.to_string()]).stderr(Stdio::null());

@@ -397,8 +397,8 @@ impl FromStr for ResourceInstanceAddress {
     }
 }
 
-/// Parses Terraform's notation, and the notation of Terraform 0.12, `provider.aws.west`. In the
-/// latter, the provider has the legacy namespace ([`ProviderAddress::legacy`]).
+/// Parses Terraform's syntax, and the syntax of Terraform 0.12, `provider.aws.west`. In the latter,
+/// the provider has the legacy namespace ([`ProviderAddress::legacy`]).
 impl FromStr for ProviderConfigAddress {
     type Err = InstanceAddressError;
 

@@ -126,12 +126,11 @@ impl ProviderAddress {
         &*self.hostname == DEFAULT_HOST && &*self.namespace == LEGACY_NAMESPACE
     }
 
-    /// Returns whether the host is [`DEFAULT_HOST`].
     pub fn is_on_default_host(&self) -> bool {
         &*self.hostname == DEFAULT_HOST
     }
 
-    /// Returns the address in the short notation of messages, without the default host.
+    /// Returns the address as it is displayed in messages, without the default host.
     pub fn for_display(&self) -> ForDisplay<'_> {
         ForDisplay(self)
     }
@@ -196,7 +195,7 @@ impl FromStr for ProviderAddress {
     }
 }
 
-/// An address that is displayed in the short notation. See [`ProviderAddress::for_display`].
+/// An address as it is displayed in messages. See [`ProviderAddress::for_display`].
 #[derive(Clone, Copy, Debug)]
 pub struct ForDisplay<'a>(&'a ProviderAddress);
 

@@ -50,7 +50,6 @@ pub fn provisioner_label(address: &ProviderAddress) -> Option<String> {
     })
 }
 
-/// Returns whether this is the address of a plugin in a plugin directory.
 pub fn is_in_plugin_directory(address: &ProviderAddress) -> bool {
     address.hostname() == DIRECTORY_HOST && address.namespace() == DIRECTORY_NAMESPACE
 }

@@ -36,7 +36,6 @@ pub fn is_embedded_code(address: &ProviderAddress, sha256: Sha256Digest) -> bool
     all().into_iter().filter_map(plugin).any(|plugin| plugin.address == *address && plugin.sha256 == sha256)
 }
 
-/// Returns the embedded provisioner of a type.
 pub fn provisioner(type_name: &str) -> Option<EmbeddedPlugin> {
     all().into_iter().find(|embedded| embedded.provisioner == Some(type_name)).and_then(plugin)
 }

@@ -38,7 +38,7 @@ pub struct ConsentOptions<'a> {
     pub upgrade: bool,
     /// Whether lock files must not change.
     pub is_lock_file_read_only: bool,
-    /// The plugins whose publishers and requests the user accepts without a question.
+    /// The plugins whose publishers and requests the user accepts without a prompt.
     pub accepted: &'a [ProviderAddress],
 }
 
@@ -335,8 +335,8 @@ fn retain_overridden(selection: &Selection, before: &ApprovedCapabilities, after
     }
 }
 
-/// Returns an error for each publisher that the user has not accepted and cannot accept by
-/// answering a question. If the pins must not change, no publisher can be accepted by an answer.
+/// Returns an error for each publisher that the user has not accepted and cannot accept at a
+/// prompt. If the pins must not change, no publisher can be accepted at a prompt.
 fn refused_publishers(
     selection: &Selection,
     publishers: &BTreeMap<ProviderAddress, PublisherChange>,

@@ -104,7 +104,6 @@ pub struct AppOptions {
     pub started_in: PathBuf,
     pub workspace: Workspace,
     pub audit_log: Arc<AuditLog>,
-    /// Whether the configuration is trusted.
     pub trust: ConfigurationTrust,
     /// Files named by the command's options. Plugins must not change them.
     pub named_files: Vec<NamedFile>,

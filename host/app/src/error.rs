@@ -87,7 +87,7 @@ pub fn state_reason(error: &StateError) -> String {
         StateProblem::NotJson(problem) => match merge_conflict(Path::new(&error.location)) {
             Some(line) => format!(
                 "line {line} is a conflict marker of a version control system, so two states were merged as \
-                 text. Take one of the two complete states; their contents cannot be combined line by line"
+                 text. Use one of the two complete states; their contents cannot be combined line by line"
             ),
             None => format!("the file is damaged or is not a state file: {}", json_reason(problem)),
         },

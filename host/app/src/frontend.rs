@@ -54,14 +54,22 @@ pub enum AppEvent<'a> {
     CliConfigWarning(&'a str),
     /// Another process holds the lock on the state.
     WaitingForStateLock(&'a LockError),
-    /// A backend was configured.
-    BackendConfigured { type_name: &'a str },
+    BackendConfigured {
+        type_name: &'a str,
+    },
     /// A backend is no longer configured.
     BackendUnset,
     /// A state was copied to the new backend.
-    StateCopied { from: &'a StateLocation, to: &'a StateLocation },
+    StateCopied {
+        from: &'a StateLocation,
+        to: &'a StateLocation,
+    },
     /// The publisher of a selected plugin is new, has changed, or is no longer known.
-    PublisherChanged { address: &'a ProviderAddress, version: &'a Version, change: &'a PublisherChange },
+    PublisherChanged {
+        address: &'a ProviderAddress,
+        version: &'a Version,
+        change: &'a PublisherChange,
+    },
     /// A selected plugin requests capabilities.
     CapabilitiesRequested {
         /// The plugin's name and version.
@@ -128,6 +136,5 @@ pub struct NativeReplacement<'a> {
     pub version: &'a Version,
     /// The file of the native plugin.
     pub file: &'a Path,
-    /// The version of the component.
     pub component: &'a Version,
 }

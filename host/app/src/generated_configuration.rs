@@ -14,7 +14,7 @@ use crate::error::AppError;
 const HEADER: &str =
     "# __generated__ by Wardian\n# Review these blocks, and move them to the files where they belong.\n";
 
-/// Checks, before the plan is made, that no existing file would be overwritten.
+/// Checks, before the plan is created, that no existing file would be overwritten.
 ///
 /// # Errors
 /// Returns an error if the file exists.

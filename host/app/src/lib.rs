@@ -27,6 +27,7 @@ mod configuration_shape;
 pub mod consent;
 pub mod consent_lock;
 mod context;
+mod directory_view;
 mod environment;
 mod error;
 mod evaluation_limits;

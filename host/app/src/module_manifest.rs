@@ -76,8 +76,8 @@ pub fn records(configuration: &Configuration, installed: &InstalledModules) -> V
     records
 }
 
-/// Returns the address of a module in Terraform's notation. A path is normalized, and starts with
-/// `./` or `../`.
+/// Returns the source address of a module as Terraform writes it to `modules.json`. A path is
+/// normalized, and starts with `./` or `../`.
 pub fn source_address(source: &str) -> String {
     match ModuleSource::parse(source) {
         Ok(remote @ (ModuleSource::Registry(_) | ModuleSource::Remote(_))) => return remote.full_address(),

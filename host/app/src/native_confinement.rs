@@ -2,11 +2,13 @@
 //!
 //! | `native` | level |
 //! |---|---|
-//! | `confine` | *filtered*: files, host names, sockets and programs |
+//! | `confine` | *full*, *filtered* or *namespaced*: files, host names, sockets and programs |
 //! | `confine-files` | *files and ports*: directories and TCP ports |
-//! | `confine-or-warn` | the highest one that this machine supports, with a warning if it is not *filtered* |
+//! | `confine-or-warn` | the highest one that this machine supports, with a warning if it is less than *namespaced* |
 
 use std::ffi::OsString;
+use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,8 +17,8 @@ use wardian_address::ProviderAddress;
 use wardian_diagnostic::Diagnostic;
 pub use wardian_legacy_grpc_bridge::{ConfinementLevel, SHIM_ARGUMENT, run_shim};
 use wardian_legacy_grpc_bridge::{
-    LandlockRules, NativePackage, NativeSupervisor, ProcessConfinement, ProgramAccess, Reattachment,
-    SupportedLevel, TcpPorts, supported_level,
+    DirectoryView, LandlockRules, NativePackage, NativeSupervisor, ProcessConfinement, ProcessNamespaces,
+    ProgramAccess, Reattachment, SupportedLevel, TcpPorts, supported_level,
 };
 use wardian_monitor::{AuditLog, Monitor, NativeMonitor, PluginIdentity};
 use wardian_network::proxy::{ProxyError, ProxySettings};
@@ -25,6 +27,7 @@ use wardian_plugin::CallsInFlight;
 use wardian_policy::{NativePlugins, PluginPolicy};
 use wardian_process::Launcher;
 
+use crate::directory_view::readable_part;
 use crate::error::AppError;
 use crate::frontend::Frontend;
 
@@ -62,13 +65,28 @@ pub fn for_program(
         refused(
             address,
             &format!(
-                "the kernel cannot exclude files from a granted directory, and {denial}. Grant directories \
-                 that contain no denied files"
+                "the kernel cannot exclude files from a directory that is granted for writing, and {denial}. \
+                 Grant directories that contain no denied files"
             ),
         )
     })?;
+    let has_views = matches!(level, ConfinementLevel::Full | ConfinementLevel::Namespaced);
+    if let Some((_, denial)) = granted.partly_readable.first().filter(|_| !has_views) {
+        let problem = format!(
+            "at the level \"{level}\", the kernel cannot exclude files from a granted directory, and {denial}. \
+             Grant directories that contain no denied files"
+        );
+        return Err(refused(address, &problem));
+    }
     check_rules(address, native, policy, frontend)?;
-    let is_supervised = level == ConfinementLevel::Filtered;
+    let namespaces = match level {
+        ConfinementLevel::Full => ProcessNamespaces::Additional,
+        ConfinementLevel::Namespaced => {
+            ProcessNamespaces::Alone { ports: listed_ports(address, granted.ports.clone())? }
+        }
+        _ => ProcessNamespaces::Shared,
+    };
+    let is_supervised = level >= ConfinementLevel::Namespaced;
     let tcp = match granted.ports {
         _ if is_supervised => TcpPorts::NoneIfSupported,
         Some(ports) => TcpPorts::Only(ports),
@@ -91,21 +109,62 @@ pub fn for_program(
         tcp,
         ..LandlockRules::default()
     };
-    rules.check().map_err(|problem| refused(address, &problem.to_string()))?;
+    if level != ConfinementLevel::Namespaced {
+        rules.check().map_err(|problem| refused(address, &problem.to_string()))?;
+    }
     let limits = &policy.settings().limits;
     let max_memory = limits.memory.as_ref().map(|set| set.value);
     let max_file_size = limits.bytes_written.as_ref().map(|set| set.value);
     let max_connections =
         limits.concurrent_requests.as_ref().map(|set| usize::try_from(set.value).unwrap_or(usize::MAX));
-    let supervisor = is_supervised.then(|| supervisor(program, level)).transpose()?;
-    Ok(Some(ProcessConfinement { rules, supervisor, max_memory, max_file_size, max_connections }))
+    let partly_readable = real(granted.partly_readable.into_iter().map(|(directory, _)| directory).collect());
+    let supervisor = is_supervised.then(|| supervisor(program, level, partly_readable)).transpose()?;
+    Ok(Some(ProcessConfinement {
+        rules,
+        supervisor,
+        namespaces,
+        max_cpu_time: limits.cpu_time.as_ref().map(|set| set.value),
+        max_memory,
+        max_file_size,
+        max_connections,
+    }))
 }
 
-/// Returns the level that a policy requires or prefers; `None` if it requires no confinement.
-fn wanted_level(native: NativePlugins) -> Option<ConfinementLevel> {
+/// Maximum number of ports at which the host listens for a program.
+const MAX_PORTS: usize = 1_000;
+
+/// Returns the ports at which the host must listen for a program that only namespaces confine.
+fn listed_ports(
+    address: &ProviderAddress,
+    ports: Option<Vec<RangeInclusive<u16>>>,
+) -> Result<Vec<u16>, AppError> {
+    let ports = ports.map(|ranges| ranges.into_iter().flatten().collect::<Vec<u16>>());
+    ports.filter(|ports| ports.len() <= MAX_PORTS).ok_or_else(|| {
+        let problem = format!(
+            "at the level \"{}\", the host listens at each port that network rules grant, and at most at {MAX_PORTS}. \
+             List the ports in the rules",
+            ConfinementLevel::Namespaced
+        );
+        refused(address, &problem)
+    })
+}
+
+/// The levels at which a policy lets a plugin run.
+struct WantedLevel {
+    /// The lowest level that enforces all rules of the policy.
+    least: ConfinementLevel,
+    /// The level at which the plugin runs if the machine supports it.
+    best: ConfinementLevel,
+}
+
+/// Returns the levels that a policy requires or prefers; `None` if it requires no confinement.
+fn wanted_level(native: NativePlugins) -> Option<WantedLevel> {
+    use ConfinementLevel::{FilesAndPorts, Full, Namespaced};
     match native {
-        NativePlugins::Confine | NativePlugins::ConfineOrWarn => Some(ConfinementLevel::Filtered),
-        NativePlugins::ConfineFiles => Some(ConfinementLevel::FilesAndPorts),
+        NativePlugins::Confine | NativePlugins::ConfineOrWarn => {
+            Some(WantedLevel { least: Namespaced, best: Full })
+        }
+        NativePlugins::ConfineFiles => Some(WantedLevel { least: FilesAndPorts, best: FilesAndPorts }),
         NativePlugins::Allow | NativePlugins::Warn | NativePlugins::Deny => None,
     }
 }
@@ -118,8 +177,8 @@ fn level_for(
 ) -> Result<Option<ConfinementLevel>, AppError> {
     let Some(wanted) = wanted_level(native) else { return Ok(None) };
     let supported = supported_level();
-    if supported.level >= wanted {
-        return Ok(Some(wanted));
+    if supported.level >= wanted.least {
+        return Ok(Some(wanted.best.min(supported.level)));
     }
     let missing = missing_support(supported);
     if native != NativePlugins::ConfineOrWarn {
@@ -178,6 +237,7 @@ fn check_rules(
 fn supervisor(
     program: NativeProgram<'_>,
     level: ConfinementLevel,
+    partly_readable: Vec<PathBuf>,
 ) -> Result<Arc<dyn NativeSupervisor>, AppError> {
     let proxies = program.proxies.map_err(|error| refused(program.address, &error.to_string()))?;
     let identity = PluginIdentity {
@@ -196,15 +256,19 @@ fn supervisor(
         }
         _ => return Err(refused(program.address, "the host's own program file cannot be found")),
     };
-    Ok(Arc::new(PolicySupervisor { monitor, name: program.name, proxies, programs }))
+    let policy = program.policy.clone();
+    Ok(Arc::new(PolicySupervisor { monitor, policy, name: program.name, proxies, programs, partly_readable }))
 }
 
 /// Decides by policy.
 struct PolicySupervisor {
     monitor: Monitor,
+    policy: PluginPolicy,
     name: Arc<str>,
     proxies: ProxySettings,
     programs: Option<Programs>,
+    /// The real paths of the readable directories that contain denied paths.
+    partly_readable: Vec<PathBuf>,
 }
 
 /// The programs that policy allows by name.
@@ -248,9 +312,12 @@ impl NativeSupervisor for PolicySupervisor {
             programs: names.clone(),
             host_program: host_program.clone(),
             launcher: Arc::clone(launcher),
-            directory: package.working_directory.clone(),
             environment: package.environment.clone(),
         })
+    }
+
+    fn views(&self) -> io::Result<Vec<DirectoryView>> {
+        self.partly_readable.iter().map(|directory| readable_part(&self.policy, directory)).collect()
     }
 }
 
@@ -279,7 +346,7 @@ pub fn check_running(
 /// Returns the level at which a plugin would run on this machine, for display; `None` if the policy
 /// does not require or prefer confinement.
 pub fn displayed_level(native: NativePlugins) -> Option<ConfinementLevel> {
-    wanted_level(native).map(|wanted| wanted.min(supported_level().level))
+    wanted_level(native).map(|wanted| wanted.best.min(supported_level().level))
 }
 
 fn refused(address: &ProviderAddress, problem: &str) -> AppError {

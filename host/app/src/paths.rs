@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lies_within_resolves_symlinks() {
+    fn path_through_a_symlink_lies_within_its_target() {
         let root = tempfile::tempdir().unwrap();
         let (inside, outside) = (root.path().join("project"), root.path().join("home"));
         std::fs::create_dir_all(&inside).unwrap();

@@ -23,7 +23,6 @@ fn policy_for(policy: &Policy, component: &ComponentArtifact) -> PluginPolicy {
     }
 }
 
-/// Returns the monitor of a component.
 pub(crate) fn monitor_for(policy: &Policy, component: &ComponentArtifact, log: &Arc<AuditLog>) -> Monitor {
     let address = &component.address;
     let identity = PluginIdentity {
@@ -72,7 +71,7 @@ mod tests {
     fn only_embedded_code_receives_default_grants() {
         let own = embedded("hashicorp/local");
         let mut changed = own.clone();
-        // An additional empty custom section changes the component's bytes but not its behavior.
+        // An additional empty custom section changes the component's bytes but not its behaviour.
         changed.extend([0, 1, 0]);
         for origin in origins() {
             assert_eq!(directories("hashicorp/local", origin.clone(), &own), 1, "{origin}");

@@ -70,7 +70,8 @@ impl AppContext {
         let mut unopened = BTreeSet::new();
         for plugin in &observed.native {
             let confinement = policy.for_plugin(plugin).native_confinement().unwrap_or_default();
-            let granted: Vec<PathBuf> = [confinement.read, confinement.write].concat();
+            let partly = confinement.partly_readable.into_iter().map(|(directory, _)| directory).collect();
+            let granted: Vec<PathBuf> = [confinement.read, partly, confinement.write].concat();
             let granted: Vec<PathBuf> = granted.iter().filter_map(|path| path.canonicalize().ok()).collect();
             let files = observed.needed.iter().filter(|needed| needed.plugin == *plugin);
             unopened.extend(files.filter_map(|needed| match &needed.request {

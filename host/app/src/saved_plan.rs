@@ -96,7 +96,7 @@ pub fn is_sealed(bytes: &[u8]) -> bool {
 /// A saved plan with its configuration.
 pub struct SavedPlan {
     file: PlanFile,
-    /// The configuration from which the plan was made.
+    /// The configuration from which the plan was created.
     pub configuration: Arc<Configuration>,
     /// The warnings of the configuration.
     pub warnings: Diagnostics,
@@ -143,12 +143,12 @@ impl SavedPlan {
         Ok(Self { file, configuration, warnings, lock })
     }
 
-    /// Returns the state from which the plan was made.
+    /// Returns the state from which the plan was created.
     pub fn previous_state(&self) -> &State {
         self.file.previous_state()
     }
 
-    /// Checks that the state has not changed since the plan was made.
+    /// Checks that the state has not changed since the plan was created.
     ///
     /// # Errors
     /// Returns an error if the state has changed.
@@ -160,22 +160,22 @@ impl SavedPlan {
         }
         let detail = if !planned.lineage.is_empty() && planned.lineage != state.lineage {
             "The saved plan was created from a state with a different lineage, so it cannot be applied to \
-             this state. Make a new plan."
+             this state. Create a new plan."
                 .to_owned()
         } else {
             format!(
-                "The state has changed since the plan was made: its serial was {} and is now {}. Make a new \
-                 plan.",
+                "The state has changed since the plan was created: its serial was {} and is now {}. Create a \
+                 new plan.",
                 planned.serial, state.serial
             )
         };
         Err(AppError::new("Saved plan is stale", detail))
     }
 
-    /// Checks that the plan was made in the selected workspace.
+    /// Checks that the plan was created in the selected workspace.
     ///
     /// # Errors
-    /// Returns an error if the plan was made in another workspace.
+    /// Returns an error if the plan was created in another workspace.
     pub fn check_workspace(&self, present: &str) -> Result<(), AppError> {
         let planned = &self.file.origin.workspace;
         if planned == present {
@@ -185,16 +185,16 @@ impl SavedPlan {
             "Saved plan is for another workspace",
             format!(
                 "The plan was created in the workspace \"{planned}\", but the selected workspace is \
-                 \"{present}\". Select that workspace, or make a new plan."
+                 \"{present}\". Select that workspace, or create a new plan."
             ),
         ))
     }
 
-    /// Checks that the plan was made with the currently installed plugins and with the versions in
-    /// the directory's lock file.
+    /// Checks that the plan was created with the currently installed plugins and with the versions
+    /// in the directory's lock file.
     ///
     /// # Errors
-    /// Returns an error if the plan was made with different plugins or versions.
+    /// Returns an error if the plan was created with different plugins or versions.
     pub fn check_plugins(
         &self,
         context: &AppContext,
@@ -208,8 +208,8 @@ impl SavedPlan {
                     "Saved plan was created with a different plugin",
                     format!(
                         "The installed plugin for {address} differs from the plugin with which the plan was \
-                         created, so its changes may differ from the plan. Make a new plan, or install that \
-                         plugin again."
+                         created, so its changes may differ from the plan. Create a new plan, or install \
+                         that plugin again."
                     ),
                 );
             }
@@ -225,7 +225,7 @@ impl SavedPlan {
                         "Inconsistent dependency lock file",
                         format!(
                             "The plan was created with {} {}, but the lock file selects a different version. \
-                             Make a new plan, or return to that version.",
+                             Create a new plan, or return to that version.",
                             address.for_display(),
                             planned.version
                         ),
@@ -266,8 +266,8 @@ fn is_no_plan(path: &Path) -> AppError {
     let name = path.display();
     let detail = if path.extension().is_some_and(|extension| extension == "tf" || extension == "tfvars") {
         format!(
-            "{name} is not a saved plan. A command reads all configuration files of the directory: run it without \
-             this argument."
+            "{name} is a configuration file, not a saved plan. Every command reads all configuration files \
+             in the directory: run the command without this argument."
         )
     } else {
         format!("{name} is not a saved plan, which `plan -out=FILE` writes.")

@@ -28,7 +28,6 @@ use wardian_state::Sidecars;
 use crate::error::AppError;
 use crate::paths::resolve_symlinks;
 
-/// Whether the configuration is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationTrust {
     /// The user's own configuration. It can refer to any file that the user can read.
@@ -278,8 +277,8 @@ impl Files for HostConfinement {
     }
 }
 
-/// Checks that the files that commands read or write implicitly are inside an untrusted directory.
-/// This directory is the process's working directory.
+/// Checks that the files that commands read or write implicitly are inside the untrusted
+/// configuration's directory, which is the process's working directory.
 ///
 /// # Errors
 /// Returns an error if a file is outside of the directory.

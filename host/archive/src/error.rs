@@ -23,10 +23,10 @@ pub enum ArchiveError {
     /// The archive could not be read.
     #[error("it cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// It is not a zip archive, or a damaged one.
+    /// The file is not a zip archive, or is damaged.
     #[error("{0}")]
     Zip(#[source] ZipError),
-    /// It is not a tar archive or not compressed as expected, or damaged.
+    /// The file is not a tar archive, is not compressed as expected, or is damaged.
     #[error("it is not a {format} archive, or it is damaged: {source}")]
     Damaged { format: crate::ArchiveFormat, source: io::Error },
     /// The archive is truncated.

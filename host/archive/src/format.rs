@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// The format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArchiveFormat {
     Zip,

@@ -90,31 +90,27 @@ fn planned(prior: &Value, proposed: Value) -> (Value, Vec<Path>) {
     let new_id = || Value::unknown_with(Type::String, Refinement::not_null());
     let new_output = || if input.is_null() { input.clone() } else { Value::unknown(input.ty().clone()) };
     if prior.is_null() {
-        let planned = proposed.with_attribute("id", new_id()).with_attribute("output", new_output());
-        return (planned, Vec::new());
+        let planned = [("id", new_id()), ("output", new_output())];
+        return (proposed.with_attributes(planned), Vec::new());
     }
     if prior.get("triggers_replace") != proposed.get("triggers_replace") {
-        let planned = proposed.with_attribute("id", new_id()).with_attribute("output", new_output());
-        return (planned, vec![Path::root().attribute("triggers_replace")]);
+        let planned = [("id", new_id()), ("output", new_output())];
+        return (proposed.with_attributes(planned), vec![Path::root().attribute("triggers_replace")]);
     }
     if prior.get("input") != Some(&input) {
         let output = Value::unknown(input.ty().clone());
-        return (proposed.with_attribute("output", output), Vec::new());
+        return (proposed.with_attributes([("output", output)]), Vec::new());
     }
     (proposed, Vec::new())
 }
 
 pub(crate) fn apply(request: ApplyRequest) -> ApplyResponse {
-    let mut new = request.planned_state;
-    let is_unknown = |object: &Value, name: &str| object.get(name).is_some_and(|value| !value.is_known());
-    if is_unknown(&new, "output")
-        && let Some(input) = new.get("input").cloned()
-    {
-        new = new.with_attribute("output", input);
-    }
-    if is_unknown(&new, "id") {
-        new = new.with_attribute("id", Value::string(uuid::Uuid::new_v4().to_string()));
-    }
+    let planned = request.planned_state;
+    let attribute = |name: &str| planned.get(name).cloned().unwrap_or_else(|| Value::null(Type::String));
+    let (id, output) = (attribute("id"), attribute("output"));
+    let output = if output.is_known() { output } else { attribute("input") };
+    let id = if id.is_known() { id } else { Value::string(uuid::Uuid::new_v4().to_string()) };
+    let new = planned.with_attributes([("id", id), ("output", output)]);
     ApplyResponse {
         new_state: Some(new),
         private: request.planned_private,
@@ -168,7 +164,8 @@ fn moved(request: &MoveRequest) -> Result<Value, PluginDiagnostic> {
     }
     let ty = Type::object([("id", Type::String), ("triggers", Type::map(Type::String))]);
     let RawState::Json(text) = &request.source_state else {
-        let detail = "It has the format of Terraform before 0.12. Run an apply with its provider first.";
+        let detail = "The object has the format of Terraform before 0.12. Apply a configuration with its \
+                      provider first.";
         return Err(PluginDiagnostic::error("Stored object cannot be read", detail));
     };
     let old = json::decode(text.as_bytes(), &ty)

@@ -103,7 +103,7 @@ pub(crate) async fn read(
         return Err(vec![about("workspace", "Unable to find remote state", detail)]);
     };
     let mut outputs: BTreeMap<Str, Value> = match part(config, "defaults").view() {
-        View::Object(defaults) | View::Map(defaults) => defaults.clone(),
+        View::Object(defaults) | View::Map(defaults) => defaults.to_map(),
         _ => BTreeMap::new(),
     };
     outputs.extend(stored);

@@ -91,17 +91,17 @@ pub(crate) enum Command {
     Init(InitArguments),
     /// Check whether the configuration is valid.
     ///
-    /// Checks the configuration alone, without the state, variables or real objects.
+    /// Checks only the configuration, without the state, values of variables or remote objects.
     Validate(ValidateArguments),
     /// Show the changes that an apply would make.
     ///
-    /// Reads the real objects, compares them with the configuration and changes nothing. With
-    /// -out the plan is saved, and `wardian apply FILE` performs exactly its actions.
+    /// Reads the remote objects, compares them with the configuration and changes nothing. With
+    /// -out, the plan is saved, and `wardian apply FILE` performs exactly its actions.
     Plan(PlanArguments),
     /// Create, change and destroy objects to match the configuration.
     ///
-    /// Makes a plan, shows it and asks for approval before performing it. Takes all planning
-    /// options of `plan`. Given a saved plan, performs it without asking.
+    /// Creates a plan, shows it, and asks for approval before applying it. Accepts all planning
+    /// options of `plan`. A saved plan is applied without approval.
     Apply(ApplyArguments),
     /// Destroy all objects of the configuration.
     ///
@@ -109,9 +109,9 @@ pub(crate) enum Command {
     Destroy(DestroyArguments),
     /// Summarize the accesses of plugins.
     ///
-    /// Reads the audit log of a run with -audit-log or WARDIAN_AUDIT: the accesses that each
-    /// plugin made or was denied, and for which resources. With -suggest-policy it prints the
-    /// least policy that the run needs.
+    /// Reads the audit log of a run with -audit-log or WARDIAN_AUDIT: the accesses that each plugin
+    /// made or was denied, and for which resources. With -suggest-policy, prints the smallest
+    /// policy that the run needs.
     Audit(AuditCommandArguments),
     /// Try expressions against the state.
     ///
@@ -123,9 +123,8 @@ pub(crate) enum Command {
     Crash(CrashArguments),
     /// Reformat files to the standard style.
     ///
-    /// Rewrites the files in native syntax in the current directory: .tf, .tfvars, .tftest.hcl
-    /// and .tfmock.hcl. JSON files are left alone. Exits with 2 if a file cannot be read or
-    /// parsed.
+    /// Rewrites the files in native syntax in the current directory: .tf, .tfvars, .tftest.hcl and
+    /// .tfmock.hcl. JSON files are not changed. Exits with 2 if a file cannot be read or parsed.
     Fmt(FmtArguments),
     /// Release a stuck lock on the state.
     ///
@@ -134,18 +133,18 @@ pub(crate) enum Command {
     ForceUnlock(ForceUnlockArguments),
     /// Bring an existing object under management.
     ///
-    /// Asks the provider for the object and adds it to the state as an instance of a resource,
-    /// which the configuration must declare. Changes no real object. An import block does the
-    /// same as part of a plan, which shows the changes that would follow.
+    /// Reads the object from the provider and adds it to the state as an instance of a resource,
+    /// which the configuration must declare. Changes no remote object. An import block does the
+    /// same as part of a plan, which also shows the changes after the import.
     Import(ImportArguments),
     /// Install the modules that the configuration calls.
     ///
-    /// `wardian init` does so too. With -update, modules from registries are installed in the
-    /// newest acceptable versions.
+    /// `wardian init` also installs them. With -update, modules from registries are installed in
+    /// the newest acceptable versions.
     Get(GetArguments),
     /// Print the dependency graph.
     ///
-    /// Without -type the graph contains only the resources, each with the resources that it
+    /// Without -type, the graph contains only the resources, each with the resources that it
     /// depends on.
     Graph(GraphArguments),
     /// Obtain an API token for a host, and store it.
@@ -166,18 +165,18 @@ pub(crate) enum Command {
     Plugin(PluginArguments),
     /// Check, explain and extend the policies for plugins.
     ///
-    /// Policies are files that state the access that each plugin is allowed: wardian.policy.hcl
-    /// of the organisation, of the user and in the configuration's directory.
+    /// Policies determine the access of each plugin. They are files named wardian.policy.hcl: of
+    /// the organisation, of the user, and in the configuration's directory.
     Policy(PolicyArguments),
     /// Show which providers the configuration needs, and why.
     Providers(ProvidersArguments),
-    /// Update the state to match the real objects.
+    /// Update the state to match the remote objects.
     ///
     /// `wardian apply -refresh-only` does the same and asks for approval first.
     Refresh(RefreshArguments),
     /// Serve a component as a native plugin.
     ///
-    /// Started by Terraform, OpenTofu or Wardian; not meant to be run by hand. Policies decide
+    /// Started by Terraform, OpenTofu or Wardian; not meant to be run by hand. Policies determine
     /// the component's access as in any run.
     Serve(ServeArguments),
     /// Show the state or a saved plan.
@@ -186,7 +185,7 @@ pub(crate) enum Command {
     State(StateArguments),
     /// Mark an object as tainted: the next apply replaces it.
     ///
-    /// `wardian apply -replace=ADDRESS` replaces it at once, and shows the plan first.
+    /// `wardian apply -replace=ADDRESS` shows the plan and replaces the object in one step.
     Taint(TaintArguments),
     /// Remove the tainted mark from an object.
     Untaint(UntaintArguments),

@@ -38,7 +38,6 @@ pub(crate) trait CommandSpec {
         true
     }
 
-    /// Returns whether the configuration is trusted.
     fn trust(&self) -> ConfigurationTrust {
         ConfigurationTrust::Trusted
     }

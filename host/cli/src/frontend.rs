@@ -1,4 +1,4 @@
-//! Implements the library's user interface on the terminal: progress messages and questions.
+//! Implements the library's user interface on the terminal: progress messages and prompts.
 
 use std::io;
 

@@ -139,7 +139,7 @@ impl Operation {
         })
     }
 
-    /// Makes a plan. If errors occur, the plan contains everything that could be planned.
+    /// Creates a plan. If errors occur, the plan contains everything that could be planned.
     pub(crate) async fn plan(
         &self,
         options: &PlanOptions,
@@ -189,7 +189,7 @@ impl Operation {
         if plan.is_partial() {
             diagnostics.push(Diagnostic::warning(
                 "Applied changes may be incomplete",
-                "The plan was made with -target or -exclude, so parts of the configuration may not be \
+                "The plan was created with -target or -exclude, so parts of the configuration may not be \
                  applied yet. `wardian plan` shows the remaining changes.",
             ));
         }
@@ -329,8 +329,8 @@ pub(crate) async fn ask_for_approval(
         (Mode::RefreshOnly, true) => (
             "Would you like to update the state to reflect these detected changes?".into(),
             printable!(
-                "{name} will write these changes to the state without changing any real object.\n  Only 'yes' \
-                 will be accepted to confirm."
+                "{name} will write these changes to the state without changing any remote objects.\n  Only \
+                 'yes' will be accepted to confirm."
             ),
         ),
         (Mode::RefreshOnly, false) => (

@@ -43,7 +43,7 @@ pub(crate) fn note(shell: &Shell, plan: &Plan, note: PlanNote<'_>) {
 }
 
 /// Reports the planned changes of a saved plan in JSON messages. In text output, they were shown
-/// when the plan was made.
+/// when the plan was created.
 pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
     if shell.wants_messages() {
         for change in

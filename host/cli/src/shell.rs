@@ -1,4 +1,4 @@
-//! Writes all output, and asks all questions.
+//! Writes all output, and prompts the user.
 //!
 //! A command's result goes to standard output, and so do warnings unless the output is data for
 //! programs; errors go to standard error. Human-readable text is a [`PrintableText`]; data for
@@ -119,7 +119,7 @@ pub(crate) struct Shell {
     recording: Option<Recording>,
     /// Whether the user can be asked.
     asks: bool,
-    /// Whether a question is waiting for its answer.
+    /// Whether a prompt is waiting for an answer.
     is_asking: AtomicBool,
     /// Whether a footer can be shown on standard output.
     has_footer: bool,
@@ -452,7 +452,7 @@ impl Shell {
         self.can_ask() || (!self.for_programs && !input_has_ended())
     }
 
-    /// Returns whether a question is waiting for its answer.
+    /// Returns whether a prompt is waiting for an answer.
     pub(crate) fn is_asking(&self) -> bool {
         self.is_asking.load(Ordering::Relaxed)
     }

@@ -82,7 +82,7 @@ impl Source {
             };
             Ok(Self { path, readable, kind })
         });
-        opened.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("the read was canceled".into())))
+        opened.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("the read was cancelled".into())))
     }
 
     /// Returns the contents of the directory, without its name.

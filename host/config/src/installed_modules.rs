@@ -56,7 +56,6 @@ impl FromIterator<(String, InstalledModule)> for InstalledModules {
 /// A module that a configuration calls and that is not installed, or not in an acceptable version.
 #[derive(Clone, Debug)]
 pub struct MissingModule {
-    /// The path to the module.
     pub path: ModulePath,
     /// The `source` argument.
     pub source: String,
@@ -74,9 +73,9 @@ pub struct MissingModule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingModuleReason {
     NotInstalled,
-    /// It was installed from another address.
+    /// The module call's source has changed since the module was installed.
     SourceChanged,
-    /// This installed version is no longer accepted.
+    /// The installed version no longer meets the module call's version constraint.
     VersionChanged(Option<Version>),
 }
 

@@ -48,7 +48,6 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
 /// The result of loading a configuration with installed modules.
 #[derive(Debug)]
 pub enum LoadedRoot {
-    /// The configuration is complete.
     Complete(Configuration),
     /// Modules must be installed first.
     Incomplete {

@@ -53,7 +53,7 @@ impl Configuration {
                     .push(Diagnostic::error(summary, detail).at(import.to.span().clone()).in_block("import"));
             };
             let Some(called) = self.module(&path) else {
-                let detail = format!("There is no {path} to import an object to.");
+                let detail = format!("The configuration has no {path}, so nothing can be imported to it.");
                 refuse("Configuration for import target does not exist", detail);
                 continue;
             };

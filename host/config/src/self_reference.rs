@@ -26,7 +26,8 @@ impl Configuration {
     }
 
     /// Reports resources with `count` or `for_each` whose arguments refer to the resource itself.
-    /// This is an error only if the resource has instances; which only a plan can determine.
+    /// Such a reference is an error only if the resource has instances, which is known only after
+    /// planning.
     pub fn check_self_references_of_instances(&self) -> Diagnostics {
         let resources = self.modules().flat_map(|node| node.module.resources.values());
         resources.filter(|resource| resource.is_repeated()).flat_map(Resource::check_own_arguments).collect()

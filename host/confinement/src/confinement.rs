@@ -6,7 +6,7 @@ use wardian_process::Guarded;
 use crate::SupervisionHandle;
 use crate::landlock::LandlockRules;
 use crate::level::ConfinementLevel;
-use crate::supervision::SupervisorOptions;
+use crate::supervision::{NamespaceOptions, NamespaceRole, SupervisorOptions};
 
 /// The confinement of a program.
 #[derive(Clone)]
@@ -14,6 +14,8 @@ pub struct Confinement {
     pub rules: LandlockRules,
     /// The supervision of sockets, programs and other system calls; `None` if only the rules apply.
     pub supervision: Option<SupervisorOptions>,
+    /// The namespaces of a supervised program; `None` if it runs in those of the host.
+    pub namespaces: Option<NamespaceOptions>,
     /// Maximum number of bytes of private writable memory of each process.
     pub max_memory: Option<u64>,
     /// Maximum number of bytes of each file that the program writes.
@@ -23,7 +25,12 @@ pub struct Confinement {
 impl Confinement {
     /// Returns the level of the confinement.
     pub fn level(&self) -> ConfinementLevel {
-        if self.supervision.is_some() { ConfinementLevel::Filtered } else { ConfinementLevel::FilesAndPorts }
+        let Some(_) = &self.supervision else { return ConfinementLevel::FilesAndPorts };
+        match self.namespaces.as_ref().map(|namespaces| &namespaces.role) {
+            None => ConfinementLevel::Filtered,
+            Some(NamespaceRole::Additional) => ConfinementLevel::Full,
+            Some(NamespaceRole::Alone { .. }) => ConfinementLevel::Namespaced,
+        }
     }
 }
 

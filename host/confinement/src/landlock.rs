@@ -54,6 +54,9 @@ pub enum ConfinementError {
     /// The scripts that stand for granted programs cannot be written.
     #[error("the directory for its programs cannot be created: {0}")]
     Programs(io::Error),
+    /// The files that are mounted in its namespaces cannot be created.
+    #[error("the files of its mount namespace cannot be created: {0}")]
+    Namespaces(io::Error),
 }
 
 /// Rules that have been passed to the kernel.

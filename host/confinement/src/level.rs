@@ -9,8 +9,14 @@ pub enum ConfinementLevel {
     None,
     /// Files, and the ports of ordinary TCP connections. Other kinds of sockets are not restricted.
     FilesAndPorts,
+    /// Files, host names, and dangerous system calls, in namespaces without a supervisor. Connections to
+    /// ports that are not granted leave no record, and neither do files and programs.
+    Namespaced,
     /// Files, sockets, host names, programs and dangerous system calls.
     Filtered,
+    /// Like `Filtered`, in namespaces for mounts, the network and IPC: directories can be granted in part,
+    /// and resolvers of all C libraries work.
+    Full,
 }
 
 impl ConfinementLevel {
@@ -19,7 +25,9 @@ impl ConfinementLevel {
         match self {
             Self::None => "none",
             Self::FilesAndPorts => "files and ports",
+            Self::Namespaced => "namespaced",
             Self::Filtered => "filtered",
+            Self::Full => "full",
         }
     }
 }

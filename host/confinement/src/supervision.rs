@@ -9,6 +9,8 @@ use wardian_network::Resolver;
 use wardian_network::proxy::ProxySettings;
 use wardian_process::Launcher;
 
+use crate::view::DirectoryView;
+
 /// The authority, the services and the limits of a supervisor.
 #[derive(Clone)]
 pub struct SupervisorOptions {
@@ -33,8 +35,27 @@ pub struct ProgramAccess {
     /// The host's program, which implements the mode of [`run_shim`](crate::run_shim).
     pub host_program: PathBuf,
     pub launcher: Arc<Launcher>,
-    /// The working directory of programs.
-    pub directory: PathBuf,
     /// The environment of programs, before the variables that the confined program sets.
     pub environment: Vec<(OsString, OsString)>,
+}
+
+/// The namespaces of a confined program.
+#[derive(Clone, Debug)]
+pub struct NamespaceOptions {
+    /// The directories of which the program sees a part.
+    pub views: Vec<DirectoryView>,
+    pub role: NamespaceRole,
+}
+
+/// The relation of the namespaces to the other restrictions.
+#[derive(Clone, Debug)]
+pub enum NamespaceRole {
+    /// Landlock restricts files, and a supervisor decides on system calls.
+    Additional,
+    /// Neither is available.
+    Alone {
+        /// The TCP ports of servers to which connections may be granted.
+        ports: Vec<u16>,
+        working_directory: PathBuf,
+    },
 }

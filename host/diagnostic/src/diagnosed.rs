@@ -18,7 +18,7 @@ pub struct Diagnosed<T> {
 }
 
 impl<T> Diagnosed<T> {
-    /// Returns a value without diagnostics.
+    /// Creates a result without diagnostics.
     pub fn new(value: T) -> Self {
         Self::with_diagnostics(value, Diagnostics::new())
     }

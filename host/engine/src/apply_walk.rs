@@ -126,8 +126,8 @@ pub async fn apply(
     };
     walker.applied.state.check_results = stored_checks(checks);
     let ApplyWalk { applied, evaluator, .. } = walker;
-    // Freeing the values of many objects takes time, and the state is written at the same time.
-    tokio::task::spawn_blocking(move || drop(evaluator));
+    // The process ends after the command, and freeing the values of many objects takes time.
+    std::mem::forget(evaluator.values);
     applied
 }
 

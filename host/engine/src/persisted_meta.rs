@@ -1,4 +1,5 @@
-//! The dependencies and `create_before_destroy` that are stored with an object.
+//! Computes the metadata that is stored with an object: its dependencies and
+//! `create_before_destroy`.
 
 use std::collections::HashMap;
 

@@ -33,7 +33,7 @@ use wardian_value::{Str, Value};
 
 use crate::object_secrets::ObjectSecrets;
 use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, TargetAddress};
-use change::{ChangeContents, KnownProviders, decode_change, decode_provider, encode_change};
+use change::{EncodedChange, KnownProviders, decode_change, decode_provider, encode_change};
 use checks::{CheckContents, RelevantContents};
 use functions::FunctionContents;
 use value::{Encoded, decode_value, encode_value};
@@ -56,13 +56,13 @@ const MAX_ENTRIES: usize = 1 << 17;
 #[derive(Clone, Debug)]
 pub struct PlanFile {
     /// The plan without schemas; [`PlanFile::into_plan`] adds them.
-    contents: Contents,
+    contents: Contents<EncodedChange>,
     prior_state: State,
     previous_state: State,
     pub origin: PlanOrigin,
 }
 
-/// The configuration and plugins with which a plan was made.
+/// The configuration and plugins with which a plan was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanOrigin {
     /// The configuration's files, by path relative to the root module.
@@ -103,8 +103,10 @@ pub enum PlanFileError {
     Write(String),
 }
 
+/// The contents of a plan. Changes are numerous, so they are decoded on several threads after
+/// everything else.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Contents {
+struct Contents<C> {
     format: u32,
     mode: String,
     variables: BTreeMap<String, Encoded>,
@@ -113,8 +115,8 @@ struct Contents {
     function_results: Vec<FunctionContents>,
     targets: Vec<String>,
     excludes: Vec<String>,
-    changes: Vec<ChangeContents>,
-    drift: Vec<ChangeContents>,
+    changes: Vec<C>,
+    drift: Vec<C>,
     outputs: BTreeMap<String, OutputContents>,
     checks: Vec<CheckContents>,
     relevant_attributes: Vec<RelevantContents>,
@@ -147,8 +149,8 @@ pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError
         function_results: functions::encode(&plan.function_results),
         targets: plan.targets.iter().map(ToString::to_string).collect(),
         excludes: plan.excludes.iter().map(ToString::to_string).collect(),
-        changes: map_in_parallel(plan.changes.iter().collect(), encode_change)?,
-        drift: map_in_parallel(plan.drift.iter().collect(), encode_change)?,
+        changes: map_in_parallel(plan.changes.iter().collect(), || (), |(), change| encode_change(change))?,
+        drift: map_in_parallel(plan.drift.iter().collect(), || (), |(), change| encode_change(change))?,
         outputs: plan
             .outputs
             .iter()
@@ -225,7 +227,7 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     }
     let json =
         entries.remove("plan.json").ok_or_else(|| PlanFileError::NotAPlan("it has no plan.json".into()))?;
-    let contents = match serde_json::from_slice::<Contents>(&json) {
+    let contents = match serde_json::from_slice::<Contents<EncodedChange>>(&json) {
         Ok(contents) if contents.format == FORMAT => contents,
         other => {
             // A file of another format version can have other members, so only the version is
@@ -249,7 +251,7 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     if contents.withheld {
         // The states contain no objects, but the reader needs the provider of every change.
         for change in contents.changes.iter().chain(&contents.drift) {
-            let (address, provider) = decode_provider(change)?;
+            let (address, provider) = decode_provider(&change.decode()?)?;
             previous_state.set_resource(address, ResourceState { provider, instances: BTreeMap::new() });
         }
     }
@@ -300,11 +302,10 @@ impl PlanFile {
     ) -> Result<Plan, PlanFileError> {
         let variables = self.variables()?;
         let contents = self.contents;
-        let mut providers = KnownProviders::default();
-        providers.add(&contents.changes)?;
-        providers.add(&contents.drift)?;
-        let changes = |changes: Vec<ChangeContents>| {
-            map_in_parallel(changes, |change| decode_change(change, &providers, &schema_of))
+        let changes = |changes: Vec<EncodedChange>| {
+            map_in_parallel(changes, KnownProviders::default, |providers, change| {
+                decode_change(change.decode()?, providers, &schema_of)
+            })
         };
         Ok(Plan {
             mode: parse(&contents.mode, mode_by_name, "mode")?,
@@ -344,16 +345,18 @@ impl PlanFile {
     }
 }
 
-/// Maps elements, on several threads if there are many. If elements fail, returns the error of the
-/// first of them.
-fn map_in_parallel<T: Send, U: Send>(
+/// Maps elements, on several threads if there are many. Each thread reuses the result of `start`.
+/// If elements fail, returns the error of the first of them.
+fn map_in_parallel<T: Send, U: Send, S>(
     elements: Vec<T>,
-    map: impl Fn(T) -> Result<U, PlanFileError> + Sync + Send,
+    start: impl Fn() -> S + Sync + Send,
+    map: impl Fn(&mut S, T) -> Result<U, PlanFileError> + Sync + Send,
 ) -> Result<Vec<U>, PlanFileError> {
     if elements.len() < MIN_PARALLEL_ELEMENTS {
-        return elements.into_iter().map(map).collect();
+        let mut state = start();
+        return elements.into_iter().map(|element| map(&mut state, element)).collect();
     }
-    let mapped: Vec<_> = elements.into_par_iter().map(map).collect();
+    let mapped: Vec<_> = elements.into_par_iter().map_init(start, map).collect();
     mapped.into_iter().collect()
 }
 

@@ -1,4 +1,4 @@
-//! The walk that makes a plan.
+//! The walk that creates a plan.
 //!
 //! The walk visits an object of the configuration once all objects to which it refers are known.
 //! The instances of a resource are read and planned in operations. State objects that are not in
@@ -61,7 +61,7 @@ pub enum Purpose<'a> {
     Import(&'a DirectImport),
 }
 
-/// Makes a plan. Also returns the evaluator with the planned values. See [`EngineContext::plan`].
+/// Creates a plan. Also returns the evaluator with the planned values. See [`EngineContext::plan`].
 pub async fn plan(
     context: &EngineContext,
     schemas: &Schemas,
@@ -116,8 +116,8 @@ pub async fn plan(
     walker.into_plan(&moves)
 }
 
-/// Whether a normal plan is made before a destroy plan, to give moved objects their new addresses.
-/// False if refreshing is disabled.
+/// Whether a normal plan is created before a destroy plan, to give moved objects their new
+/// addresses. False if refreshing is disabled.
 fn is_preceded_by_plan(options: &PlanOptions) -> bool {
     options.mode == Mode::Destroy && options.refresh
 }

@@ -76,8 +76,9 @@ impl EngineContext {
         problems
     }
 
-    /// Makes a plan. If an error occurs during planning, the plan is partial and marked as errored.
-    /// If planning could not start, or the configuration is not valid, no plan is returned.
+    /// Creates a plan. If an error occurs during planning, the plan is partial and marked as
+    /// errored. If planning could not start, or the configuration is not valid, no plan is
+    /// returned.
     pub async fn plan(
         &self,
         state: State,
@@ -85,7 +86,11 @@ impl EngineContext {
         options: &PlanOptions,
         stop: StopSignal,
     ) -> Diagnosed<Plan> {
-        self.plan_with_values(state, variables, options, stop).await.map(|(plan, _)| plan)
+        self.plan_with_values(state, variables, options, stop).await.map(|(plan, evaluator)| {
+            // The process ends after the command, and freeing the values of many objects takes time.
+            std::mem::forget(evaluator.values);
+            plan
+        })
     }
 
     /// Returns a console in the root module with planned values.

@@ -7,15 +7,17 @@
 //! Operations that end while the calling task is busy are finished as a group: their records and
 //! the records of the operations that follow are committed together.
 
+mod groups;
+
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
-use tracing::Instrument as _;
 
 use crate::graph::{self, Graph, NodeId, Progress};
+use crate::scheduler::groups::{Abandoned, GroupSizes, Operation};
 use crate::stop::{Stop, StopSignal};
 
 /// The target of log lines about nodes and their operations.
@@ -119,6 +121,11 @@ pub async fn walk<N, W: Walker>(
     let mut nodes = Nodes::new(graph);
     let mut queue: VecDeque<(NodeId, W::Pending)> = VecDeque::new();
     let mut running = FuturesUnordered::new();
+    // The number of running operations.
+    let mut count = 0;
+    let workers = tokio::runtime::Handle::current().metrics().num_workers();
+    let mut group_sizes = GroupSizes::new(parallelism / workers.max(2));
+    let abandoned = Abandoned::default();
     let mut stopping: Option<TaskFuture<()>> = None;
     let mut asked = stop.current();
     loop {
@@ -147,7 +154,7 @@ pub async fn walk<N, W: Walker>(
         let mut freed = false;
         let mut started = Vec::new();
         while asked == Stop::No
-            && running.len() + started.len() < parallelism
+            && count + started.len() < parallelism
             && let Some((node, pending)) = queue.pop_front()
         {
             match walker.start(pending) {
@@ -158,15 +165,17 @@ pub async fn walk<N, W: Walker>(
             }
         }
         let is_committed = walker.commit();
-        for (node, operation, is_closing) in started {
+        let mut operations = Vec::with_capacity(started.len());
+        for (node, future, is_closing) in started {
             if !is_committed && !is_closing {
                 freed |= nodes.end_operation(node, true);
                 continue;
             }
             let span = tracing::info_span!(target: GRAPH_TARGET, "operation", node = walker.describe(node));
-            let task = tokio::spawn(operation.instrument(span));
-            running.push(async move { (node, AbortOnDrop(task).await) });
+            operations.push(Operation { node, future, span });
         }
+        count += operations.len();
+        running.extend(group_sizes.spawn(operations, &abandoned));
         if freed {
             continue;
         }
@@ -188,22 +197,30 @@ pub async fn walk<N, W: Walker>(
                 None => std::future::pending().await,
             } } => stopping = None,
             first = running.next() => {
-                let mut ended = first;
-                for left in (0..max_group).rev() {
-                    let Some((node, outcome)) = ended else { break };
-                    let result = match outcome {
-                        Ok(outcome) => walker.finish(outcome),
-                        Err(problem) => {
-                            walker.on_task_panic(problem.to_string());
-                            StepResult::Failed
-                        }
-                    };
-                    match result {
-                        StepResult::Continue(next) => queue.push_front((node, next)),
-                        StepResult::Failed => _ = nodes.end_operation(node, true),
-                        StepResult::Succeeded => _ = nodes.end_operation(node, false),
+                let mut next = first;
+                let mut finished = 0;
+                while let Some(task) = next {
+                    if let Some((node, end)) = task.group {
+                        group_sizes.adjust(node, end);
                     }
-                    ended = if left > 0 { running.next().now_or_never().flatten() } else { None };
+                    running.extend(task.running);
+                    finished += task.ended.len();
+                    count -= task.ended.len();
+                    for (node, outcome) in task.ended {
+                        let result = match outcome {
+                            Ok(outcome) => walker.finish(outcome),
+                            Err(problem) => {
+                                walker.on_task_panic(problem);
+                                StepResult::Failed
+                            }
+                        };
+                        match result {
+                            StepResult::Continue(next) => queue.push_front((node, next)),
+                            StepResult::Failed => _ = nodes.end_operation(node, true),
+                            StepResult::Succeeded => _ = nodes.end_operation(node, false),
+                        }
+                    }
+                    next = if finished < max_group { running.next().now_or_never().flatten() } else { None };
                 }
             }
         }
@@ -244,22 +261,5 @@ impl<'a, N> Nodes<'a, N> {
             self.progress.finish(self.graph, node);
         }
         is_ended
-    }
-}
-
-/// A task that is aborted when its future is dropped.
-struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl<T> Future for AbortOnDrop<T> {
-    type Output = Result<T, tokio::task::JoinError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> std::task::Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context)
     }
 }

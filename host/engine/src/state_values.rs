@@ -93,11 +93,11 @@ pub fn evaluate_all(
 ) {
     evaluator.values.add_root();
     for (name, value) in variables {
-        // Errors in variables are reported when a plan is made.
+        // Errors in variables are reported when a plan is created.
         let _ = evaluator.set_root_variable(&name, value, None);
     }
     let by_config = state_by_config(state);
-    // The graph was built without cycles.
+    // Building the graph rejects cycles, so an order exists.
     for id in graph.order().unwrap_or_default() {
         match graph.node(id) {
             Node::Module(path) if !path.is_root() => {

@@ -186,7 +186,6 @@ impl Values {
         self.modules.entry(instance.clone()).or_default()
     }
 
-    /// Sets the value of an output of a module instance.
     pub fn set_output(&mut self, instance: &ModuleInstance, name: &Str, value: Value) {
         let values = self.module_mut(instance);
         values.outputs.insert(name.clone(), value);
@@ -342,7 +341,6 @@ impl ResourceValues {
     }
 }
 
-/// Returns the instance key for an index value.
 pub fn instance_key(index: &Value) -> Option<InstanceKey> {
     if let Some(number) = index.as_number() {
         return u64::try_from(number.as_i64()?).ok().map(InstanceKey::Int);

@@ -59,7 +59,6 @@ impl Catalogue {
         self.plugins.iter()
     }
 
-    /// Returns the versions of one provider.
     pub fn versions_of<'a>(&'a self, address: &'a ProviderAddress) -> impl Iterator<Item = &'a Version> {
         self.plugins.iter().filter(move |plugin| plugin.address == *address).map(|plugin| &plugin.version)
     }
@@ -75,7 +74,6 @@ impl Catalogue {
         known().find(|known| known.type_name() == near && *known != address)
     }
 
-    /// Returns one version of one provider.
     pub fn find(&self, address: &ProviderAddress, version: &Version) -> Option<&EmbeddedPlugin> {
         self.plugins.iter().find(|plugin| plugin.address == *address && plugin.version == *version)
     }

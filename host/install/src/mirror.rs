@@ -29,7 +29,7 @@ use crate::package::{
     COMPONENT_PLATFORM, ExpectedContent, PackageLocation, has_component_extension, is_component_platform,
 };
 
-/// A platform, in the notation of package names: `linux_amd64`.
+/// A platform, as in package file names: `linux_amd64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform(String);
 

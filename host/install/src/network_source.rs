@@ -90,7 +90,6 @@ pub enum PublishedLocation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedPackage {
     pub format: PublishedFormat,
-    /// The name of the file.
     pub file_name: String,
     pub location: PublishedLocation,
     /// The digest of the file; `None` if the server publishes only other hashes, or none.

@@ -63,7 +63,6 @@ impl PackageCache {
     }
 }
 
-/// A package in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedPackage {
     /// The directory of the package.

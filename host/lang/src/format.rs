@@ -7,7 +7,7 @@
 //! 1. `rewrite` converts the tokens of a file to pieces of output text, and changes text that has a
 //!    different canonical form: block labels are quoted, `"${x}"` as a whole argument becomes `x`,
 //!    types in `variable` blocks lose their legacy quotes.
-//! 2. `spacing` determines which neighbors have a space between them.
+//! 2. `spacing` determines which neighbours have a space between them.
 //! 3. `layout` splits the pieces into lines, indents the lines by their open brackets, and
 //!    aligns the equals signs and comments of neighboring lines.
 //!

@@ -123,7 +123,6 @@ pub struct Traversal {
     pub span: Span,
 }
 
-/// A step of a [`Traversal`].
 #[derive(Clone, Debug)]
 pub struct TraversalStep {
     /// `.name`, `["key"]` or `[0]`.

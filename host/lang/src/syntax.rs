@@ -72,7 +72,7 @@ pub struct Label {
 }
 
 impl Block {
-    /// Returns the header in the notation of diagnostics: `resource "aws_instance" "web"`.
+    /// Returns the header as it is displayed in diagnostics: `resource "aws_instance" "web"`.
     pub fn context(&self) -> String {
         let labels = self.labels.iter().map(|label| format!(" \"{}\"", label.text));
         std::iter::once(self.kind.to_string()).chain(labels).collect()

@@ -106,7 +106,7 @@ fn errors_point_at_their_line() {
     }
 }
 
-/// Each form of nesting, as a prefix, a center and a suffix.
+/// Each form of nesting, as a prefix, a centre and a suffix.
 const NESTS: &[(&str, &str, &str)] = &[
     ("(", "1", ")"),
     ("[", "1", "]"),

@@ -71,7 +71,7 @@ impl RegistryModuleAddress {
         &self.system
     }
 
-    /// Returns the address in the notation of messages, without the default host.
+    /// Returns the address as it is displayed in messages, without the default host.
     pub fn for_display(&self) -> String {
         let address = format!("{}/{}/{}", self.namespace, self.name, self.system);
         if &*self.host == DEFAULT_HOST { address } else { format!("{}/{address}", self.host) }

@@ -14,7 +14,6 @@ use wardian_address::Version;
 use wardian_cache::AtomicWrite;
 use wardian_files::read_regular;
 
-/// The name of the manifest.
 pub const MANIFEST_FILE_NAME: &str = "modules.json";
 const MAX_MANIFEST_BYTES: u64 = 64 << 20;
 

@@ -58,9 +58,7 @@ pub enum PackageError {
     Referral { target: String, problem: &'static str },
     #[error("the server referred to \"{location}\": {source}; {ASK_OPERATOR}")]
     ReferralAddress { location: String, source: ModuleSourceError },
-    #[error(
-        "more than {limit} consecutive servers referred to another location of the package; {ASK_OPERATOR}"
-    )]
+    #[error("there were more than {limit} consecutive X-Terraform-Get redirects; {ASK_OPERATOR}")]
     TooManyReferrals { limit: usize },
     #[error(
         "the package is in a repository, and programs such as git are not run for untrusted configurations. Run \

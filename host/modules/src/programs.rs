@@ -124,7 +124,6 @@ pub enum ProgramError {
     Path(PathBuf),
 }
 
-/// One run of a program.
 pub(crate) struct ProgramRun<'a> {
     pub program: ModuleProgram,
     pub arguments: Vec<String>,

@@ -152,7 +152,9 @@ impl NativeAuthority for NativeMonitor {
     fn may_connect(&self, names: &[Host], address: SocketAddr) -> Result<AllowedConnection, Denied> {
         let literal = Host::Address(address.ip());
         let calls = self.calls();
-        for host in names.iter().chain([&literal]) {
+        // Many programs map this name themselves (RFC 6761, section 6.3).
+        let localhost = Host::parse("localhost").ok().filter(|_| address.ip().is_loopback());
+        for host in names.iter().chain([&literal]).chain(&localhost) {
             let schemes = granted_schemes(&self.monitor, host, address);
             let Some(first) = schemes.first().and_then(|first| request(*first, host, address.port())) else {
                 continue;

@@ -1,4 +1,4 @@
-//! Digests in the notation of registries: `sha256:HEX`.
+//! OCI digests: `sha256:HEX`.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ pub enum DigestError {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContentDigest {
     Sha256(Sha256Digest),
-    /// A digest that cannot be verified, in its original notation.
+    /// A digest that cannot be verified, as it was written.
     Unsupported(Box<str>),
 }
 

@@ -116,7 +116,6 @@ pub struct ImageIndex {
 }
 
 impl ImageManifest {
-    /// Returns the bytes of the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -150,7 +149,6 @@ impl ImageManifest {
 }
 
 impl ImageIndex {
-    /// Returns the bytes of the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! Platforms in indexes.
+//! Platforms in OCI image indexes.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl OciPlatform {
         Self::new("wasip2", "wasm")
     }
 
-    /// Parses `OS_ARCH`, the notation of package names: two words of lower-case letters and digits.
+    /// Parses `OS_ARCH`, as in package file names: two words of lower-case letters and digits.
     pub fn parse(text: &str) -> Option<Self> {
         let is_word = |word: &str| {
             !word.is_empty()

@@ -1,9 +1,9 @@
-//! Providers in registries.
+//! Providers in OCI registries: their versions, native packages and components.
 //!
 //! | tag or digest | content | readers |
 //! |---|---|---|
 //! | `VERSION` | an index with an entry for each native package, and one for the component | OpenTofu, which ignores the component; Wardian |
-//! | `wasm-VERSION`, and the digest in the index | the component as a standard WebAssembly artifact | `wkg` and other tools for components; Wardian |
+//! | `wasm-VERSION`, and the digest in the index | the component as a standard WebAssembly artifact | `wkg` and other component tools; Wardian |
 //! | `VERSION`, if there are no native packages | the WebAssembly artifact itself | the same tools; Wardian |
 //!
 //! In a tag, `_` replaces the `+` of a version. Tags that are not versions are ignored. A native
@@ -31,7 +31,7 @@ pub const MAX_COMPONENT_BYTES: u64 = 256 << 20;
 /// Maximum size of a native package.
 pub const MAX_NATIVE_PACKAGE_BYTES: u64 = 2 << 30;
 
-/// Returns the tag of a version.
+/// Returns the tag of a version, in which `_` replaces `+`.
 ///
 /// # Errors
 /// Returns an error if the version is too long for a tag.

@@ -292,7 +292,8 @@ fn upload_location(action: &str, fetched: &Fetched) -> Result<Url, OciError> {
     Ok(url)
 }
 
-/// Returns the range of a chunk in the notation of the specification, without a unit.
+/// Returns the value of the `Content-Range` header of a chunk, which has no unit in the OCI
+/// distribution specification.
 fn content_range(offset: u64, length: u64) -> HeaderValue {
     let text = format!("{offset}-{}", offset + length.saturating_sub(1));
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("0-0"))

@@ -23,7 +23,7 @@ const MAX_HOST_BYTES: usize = 253;
 const MAX_PATH_BYTES: usize = 255;
 const MAX_TAG_BYTES: usize = 128;
 
-/// The server of Docker Hub.
+/// The host to which requests for `docker.io` are sent.
 const DOCKER_HUB_SERVER: &str = "registry-1.docker.io";
 
 /// A registry: a host, and a port unless it is the scheme's default port. Clones are cheap.
@@ -59,7 +59,6 @@ impl RegistryHost {
         &self.0
     }
 
-    /// Returns whether this is Docker Hub.
     pub fn is_docker_hub(&self) -> bool {
         &*self.0 == "docker.io"
     }
@@ -172,12 +171,10 @@ impl Repository {
         &self.path
     }
 
-    /// Returns a reference to the artifact with this tag.
     pub fn with_tag(&self, tag: Tag) -> ArtifactReference {
         ArtifactReference { repository: self.clone(), selector: ArtifactSelector::Tag(tag) }
     }
 
-    /// Returns a reference to the artifact with this digest.
     pub fn with_digest(&self, digest: Sha256Digest) -> ArtifactReference {
         ArtifactReference { repository: self.clone(), selector: ArtifactSelector::Digest(digest) }
     }

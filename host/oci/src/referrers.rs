@@ -137,7 +137,7 @@ impl OciClient {
         }
         let mut results = Vec::new();
         while let Some(joined) = requests.join_next().await {
-            // A task is canceled only if its runtime is shutting down.
+            // A task is cancelled only if its runtime is shutting down.
             let Ok((index, result)) = joined else { continue };
             results.push((index, result?));
         }

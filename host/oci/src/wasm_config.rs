@@ -61,7 +61,6 @@ impl WasmConfig {
         }
     }
 
-    /// Returns the bytes of the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         // All keys are strings, so serialization cannot fail.
         serde_json::to_vec(self).unwrap_or_default()

@@ -243,7 +243,7 @@ fn one_valid_signature_is_sufficient() {
 }
 
 #[test]
-fn hash_algorithm_is_authenticated() {
+fn weak_unsupported_and_mismatched_hash_algorithms_are_rejected() {
     let signer = signer();
     let key = signer.public_key(SIGN_DATA);
     for (hash, is_weak) in [(1, true), (2, true), (3, true), (11, false), (12, false), (99, false)] {

@@ -30,7 +30,7 @@ impl PluginDiagnostic {
         Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), attribute: None }
     }
 
-    /// Whether this is an error.
+    /// Whether the severity is [`Severity::Error`].
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

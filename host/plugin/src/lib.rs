@@ -24,7 +24,7 @@ mod source;
 pub mod transport;
 
 pub use call_context::{CallContext, PluginCall, call_span};
-pub use calls_in_flight::{CallInFlight, CallsInFlight};
+pub use calls_in_flight::{CallInFlight, CallsInFlight, CpuTimeExceeded};
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
 pub use file_gate::FileGate;
 pub use printable::{printable, printable_line};

@@ -87,21 +87,21 @@ pub trait Provider: Send + Sync {
         state: Value,
     ) -> GenerateConfigResponse;
 
-    /// Reads a data source.
+    /// Reads the current attributes of a data source from the service.
     async fn read_data_source(
         &self,
         context: &CallContext,
         request: ReadDataSourceRequest,
     ) -> ReadDataSourceResponse;
 
-    /// Opens an ephemeral resource.
+    /// Returns the value of an ephemeral resource, and the time at which it must be renewed.
     async fn open_ephemeral_resource(
         &self,
         context: &CallContext,
         request: OpenEphemeralRequest,
     ) -> OpenEphemeralResponse;
 
-    /// Renews an ephemeral resource.
+    /// Extends the validity of an open ephemeral resource.
     async fn renew_ephemeral_resource(
         &self,
         context: &CallContext,
@@ -109,7 +109,7 @@ pub trait Provider: Send + Sync {
         private: PrivateBytes,
     ) -> RenewEphemeralResponse;
 
-    /// Closes an ephemeral resource.
+    /// Releases an open ephemeral resource, which is no longer used.
     async fn close_ephemeral_resource(
         &self,
         context: &CallContext,
@@ -361,7 +361,7 @@ pub struct ApplyResponse {
 /// The identification of an object to import.
 #[derive(Clone, Debug)]
 pub enum ImportTarget {
-    /// An ID in the provider's notation.
+    /// An ID in a format that the provider defines.
     Id(String),
     /// An identity.
     Identity(Value),
@@ -555,7 +555,7 @@ pub struct ListEvent {
 /// The request of [`Provider::plan_action`] and [`Provider::invoke_action`].
 #[derive(Clone, Debug)]
 pub struct ActionRequest {
-    /// The type of the action.
+    /// The name of the action type, as in the provider's schema.
     pub action_type: Str,
     /// The configuration of the action.
     pub config: Value,

@@ -103,7 +103,7 @@ impl SensitiveValues {
 
     /// Adds the attributes of an object that are declared sensitive or write-only in its schema.
     pub fn add_by_schema(&self, object: &Value, schema: &Arc<Schema>) {
-        if !object.is_null() {
+        if !object.is_null() && schema.has_secret() {
             self.add(SecretSource::Object(object.clone(), Arc::clone(schema)));
         }
     }
@@ -128,7 +128,9 @@ impl SensitiveValues {
     /// Adds the sensitive attributes of a stored object, like [`SensitiveValues::add_by_schema`].
     /// The object may have an older schema.
     pub fn add_stored(&self, stored: &RawState, schema: &Arc<Schema>) {
-        self.add(SecretSource::Stored(stored.clone(), Arc::clone(schema)));
+        if schema.has_secret() {
+            self.add(SecretSource::Stored(stored.clone(), Arc::clone(schema)));
+        }
     }
 
     /// Returns the text with its sensitive values redacted.

@@ -17,17 +17,23 @@ pub struct Schema {
     /// The root block.
     pub block: Block,
     implied: OnceLock<Type>,
+    has_secret: OnceLock<bool>,
 }
 
 impl Schema {
     /// Creates a schema of a root block.
     pub fn new(version: i64, block: Block) -> Self {
-        Self { version, block, implied: OnceLock::new() }
+        Self { version, block, implied: OnceLock::new(), has_secret: OnceLock::new() }
     }
 
     /// Returns the type of values of this schema. It is computed only once.
     pub fn implied_type(&self) -> &Type {
         self.implied.get_or_init(|| self.block.implied_type())
+    }
+
+    /// Returns whether any attribute is sensitive or write-only. It is computed only once.
+    pub fn has_secret(&self) -> bool {
+        *self.has_secret.get_or_init(|| self.block.has_secret())
     }
 }
 
@@ -136,7 +142,7 @@ impl Setting {
     }
 }
 
-/// The type of an attribute.
+/// Whether an attribute's value is described by a type or by a nested schema.
 #[derive(Clone, Debug)]
 pub enum AttributeType {
     /// A value of this type.
@@ -386,7 +392,7 @@ pub struct IdentitySchema {
     pub attributes: BTreeMap<Str, IdentityAttribute>,
 }
 
-/// An attribute of an identity.
+/// An attribute of a resource identity, with which a provider finds an object.
 #[derive(Clone, Debug)]
 pub struct IdentityAttribute {
     /// The type: a primitive, or a list of primitives.

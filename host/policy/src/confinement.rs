@@ -2,7 +2,7 @@
 //!
 //! The kernel can restrict access to directories, each including everything below it, and to TCP
 //! ports. Therefore, a directory that contains a denied or protected path cannot be granted to
-//! native code. For a `network` rule, only the ports are enforced, and only for TCP. A rule that
+//! native code for writing, and for reading only if the plugin has a mount namespace. For a `network` rule, only the ports are enforced, and only for TCP. A rule that
 //! cannot be enforced causes an error, and the plugin does not run: a rule that only appears to be
 //! enforced is worse than no rule.
 
@@ -20,6 +20,8 @@ use crate::settings::{NativePlugins, PolicySetting, UntrustedNative};
 pub struct NativeConfinement {
     /// Readable directories.
     pub read: Vec<PathBuf>,
+    /// Readable directories that contain denied paths, with the first denial.
+    pub partly_readable: Vec<(PathBuf, Box<Denial>)>,
     /// Directories in which files can be written, created and removed.
     pub write: Vec<PathBuf>,
     /// TCP ports on any machine to which connections are allowed; [`None`] means all ports.
@@ -74,20 +76,21 @@ impl PluginPolicy {
     /// confined.
     ///
     /// # Errors
-    /// Returns the denial for the first granted directory that contains a denied path.
+    /// Returns the denial for the first directory that is granted for writing and contains a denied path.
     pub fn native_confinement(&self) -> Result<NativeConfinement, Box<Denial>> {
         let mut confinement = NativeConfinement::default();
         for (path, access) in self.directories() {
             // The kernel does not restrict connections to sockets.
             for access in access.into_iter().filter(|access| *access != FileOperation::Connect) {
                 let whole = FileAccess::from_normalized(path.clone(), access).with_descendants();
-                if let Decision::Denied(denial) = self.decide(&AccessRequest::File(whole)) {
-                    return Err(Box::new(denial));
-                }
-                match access {
-                    FileOperation::Read => confinement.read.push(path.clone()),
-                    FileOperation::Write => confinement.write.push(path.clone()),
-                    FileOperation::Connect => {}
+                match (access, self.decide(&AccessRequest::File(whole))) {
+                    (FileOperation::Connect, _) => {}
+                    (FileOperation::Read, Decision::Denied(denial)) => {
+                        confinement.partly_readable.push((path.clone(), Box::new(denial)));
+                    }
+                    (FileOperation::Write, Decision::Denied(denial)) => return Err(Box::new(denial)),
+                    (FileOperation::Read, _) => confinement.read.push(path.clone()),
+                    (FileOperation::Write, _) => confinement.write.push(path.clone()),
                 }
             }
         }
@@ -162,7 +165,10 @@ mod tests {
             }"#;
         let both: Vec<PathBuf> = vec!["/srv/project/data".into(), "/srv/shared".into()];
         let ports = Some(vec![443..=444, 5000..=5003]);
-        assert_eq!(confinement(rules), Ok(NativeConfinement { read: both.clone(), write: both, ports }));
+        assert_eq!(
+            confinement(rules),
+            Ok(NativeConfinement { read: both.clone(), write: both, ports, ..NativeConfinement::default() })
+        );
         let any = "allow network {\n hosts = [\"**\"]\n ports = [\"*\"]\n}";
         assert_eq!(confinement(any).map(|confinement| confinement.ports), Ok(None));
     }
@@ -241,19 +247,23 @@ mod tests {
     }
 
     #[test]
-    fn rejects_directory_with_denied_file() {
-        let rules = r#"
-            allow filesystem {
-              directories = ["/srv/shared"]
-            }
-            deny filesystem {
-              directories = ["/srv/shared/keys"]
-            }"#;
-        let said = confinement(rules).unwrap_err();
-        assert!(said.contains("/srv/shared") && said.contains("p.hcl:7 denies it"), "{said}");
+    fn directory_with_denied_file_is_partly_readable_and_not_writable() {
+        let rules = |access: &str| {
+            format!(
+                "allow filesystem {{\n directories = [\"/srv/shared\"]\n access = [\"{access}\"]\n}}\n\
+                 deny filesystem {{\n directories = [\"/srv/shared/keys\"]\n access = [\"{access}\"]\n}}"
+            )
+        };
+        let found = confinement(&rules("read")).unwrap();
+        assert_eq!(found.read, Vec::<PathBuf>::new());
+        let [(directory, denial)] = &found.partly_readable[..] else { panic!("{found:?}") };
+        assert_eq!(directory, Path::new("/srv/shared"));
+        assert!(denial.to_string().contains("p.hcl:7 denies it"), "{denial}");
+        let denial = confinement(&rules("write")).unwrap_err();
+        assert!(denial.contains("/srv/shared") && denial.contains("p.hcl:7 denies it"), "{denial}");
         let everything = "allow filesystem {\n directories = [\".\"]\n access = [\"write\"]\n}";
-        let said = confinement(everything).unwrap_err();
-        assert!(said.contains("p.hcl:3 grants the directory, but not its protected files"), "{said}");
+        let denial = confinement(everything).unwrap_err();
+        assert!(denial.contains("p.hcl:3 grants the directory, but not its protected files"), "{denial}");
         let reading = "allow filesystem {\n directories = [\".\"]\n}";
         assert_eq!(confinement(reading).map(|one| one.read), Ok(vec!["/srv/project".into()]));
     }

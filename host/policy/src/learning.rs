@@ -1,4 +1,4 @@
-//! Learning: a run in which plugins may make accesses that no rule grants and no rule denies.
+//! Learning: a run in which plugins may use access that no rule grants and no rule denies.
 //!
 //! The accesses are recorded, and a policy is synthesized from them. Learning allows only accesses
 //! that cannot change anything and that reveal no keys:
@@ -116,8 +116,8 @@ impl Learning {
     pub const ADDRESSES: [AddressKind; 3] =
         [AddressKind::Private, AddressKind::Loopback, AddressKind::LinkLocal];
 
-    /// Whether a plugin may make an access that no rule grants. `address` is the resolved address of
-    /// the request's host, if known.
+    /// Whether an access that no rule grants is allowed. `address` is the resolved address of the
+    /// request's host, if known.
     pub(crate) fn allows(
         &self,
         plugin: &ProviderAddress,
@@ -181,8 +181,8 @@ fn is_key_place(path: &Path) -> bool {
 }
 
 impl Policy {
-    /// Lets plugins make accesses that no rule grants and no rule denies, if they can be learnt. Has
-    /// no effect on an untrusted configuration.
+    /// Allows accesses that no rule grants and no rule denies, if they can be learnt. Has no effect
+    /// on an untrusted configuration.
     pub fn learn(&mut self, learning: Learning) {
         self.learning = Some(learning.into());
     }

@@ -330,7 +330,7 @@ impl Policy {
         policy
     }
 
-    /// Returns whether a plugin may make an access. For an access by host name, this is the first
+    /// Returns whether a plugin's access is allowed. For an access by host name, this is the first
     /// check; [`PluginPolicy::decide_at`] is the second check.
     pub fn decide(&self, plugin: &ProviderAddress, request: &AccessRequest) -> Decision {
         self.for_plugin(plugin).decide(request)
@@ -429,14 +429,14 @@ impl PluginPolicy {
         &self.plugin
     }
 
-    /// Returns whether the plugin may make an access, without resolving the host name.
+    /// Returns whether the plugin's access is allowed, without resolving the host name.
     pub fn decide(&self, request: &AccessRequest) -> Decision {
         self.decision(request, None)
     }
 
-    /// Returns whether the plugin may make an access to an address to which the request's host
-    /// resolves. This check is required for each address right before connecting to it, since the
-    /// owner of a name can change its addresses at any time.
+    /// Returns whether the plugin may access an address to which the request's host resolves. This
+    /// check is required for each address right before connecting to it, since the owner of a name
+    /// can change its addresses at any time.
     pub fn decide_at(&self, request: &AccessRequest, address: IpAddr) -> Decision {
         self.decision(request, Some(address))
     }

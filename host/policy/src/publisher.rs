@@ -71,7 +71,7 @@ pub enum PublisherIdentityError {
     Duplicate(IdentityPart),
     #[error("an identity has either a repository or a subject")]
     RepositoryAndSubject,
-    #[error("the {0} of the identity is empty, too long, or contains characters that are not shown")]
+    #[error("the {0} of the identity is empty, too long, or contains control or invisible characters")]
     InvalidText(IdentityPart),
 }
 

@@ -41,7 +41,7 @@ pub struct PolicyTemplate {
     body: Body,
 }
 
-/// The values for a template.
+/// The user's values for the placeholders of a template.
 #[derive(Clone, Copy)]
 pub struct TemplateValues<'a> {
     /// Hosts that only the user knows. If this list is empty, the template's default is used.

@@ -79,7 +79,7 @@ fn check(policy: &PluginPolicy, allowed: &[&str], denied: &[&str]) {
 }
 
 #[test]
-fn templates_are_valid_and_confine() {
+fn templates_are_valid_and_confine_the_plugin() {
     let mut all = String::new();
     for address in PolicyTemplate::plugins() {
         let block = complete_block(&address);
@@ -110,7 +110,7 @@ fn providers_have_templates() {
 }
 
 #[test]
-fn metadata_needs_option() {
+fn metadata_addresses_need_an_option() {
     for address in PolicyTemplate::plugins() {
         let template = PolicyTemplate::for_plugin(&address).unwrap();
         let (hosts, directories) = (words(&["given.example.com"]), words(&["given"]));

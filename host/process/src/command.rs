@@ -75,10 +75,10 @@ pub enum Streams {
 /// The treatment of descendants that are still running when the program has exited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DescendantPolicy {
-    /// They continue to run, which intentionally started daemons require, but their output is no
-    /// longer read.
+    /// Descendants continue to run, which intentionally started daemons require, but their output
+    /// is no longer read.
     #[default]
     Detach,
-    /// They are killed, unless they have left the session.
+    /// Descendants are killed, unless they have left the session.
     Kill,
 }

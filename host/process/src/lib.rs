@@ -28,6 +28,7 @@ compile_error!("this crate supports Unix systems only");
 
 mod child;
 mod command;
+mod cpu_time;
 mod error;
 mod event;
 mod launcher;
@@ -39,6 +40,7 @@ mod variable_pattern;
 
 pub use child::ChildProcess;
 pub use command::{Command, DescendantPolicy, Streams};
+pub use cpu_time::cpu_time_with_descendants;
 pub use error::ProcessError;
 pub use event::CommandEvent;
 pub use launcher::Launcher;

@@ -7,16 +7,18 @@
 //!    are spawned by threads that exist as long as the [`Spawner`]. There are several such threads,
 //!    because each spawn waits until the child has executed its program. On a busy machine, this
 //!    wait can be longer than the run time of a short program.
-//! 2. A guard kills the descendants. The guard is a shell in a separate session that reads the ID
+//! 2. A guard kills the descendants. The guard is a shell in a separate process group that reads the ID
 //!    of each session from a pipe until the host closes the pipe or exits, and then kills the
-//!    sessions that were not released.
+//!    sessions that were not released. A process writes the ID itself before it executes its program,
+//!    so it has no descendants before the guard knows it.
 
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::{ChildStdin, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
+use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
@@ -45,6 +47,8 @@ enum Job {
     Start {
         command: Box<Command>,
         guard: GuardScope,
+        /// The ID that the process has written to the guard.
+        registered: Option<Registered>,
         runtime: Handle,
         started: oneshot::Sender<io::Result<(Child, Guarded)>>,
         /// The queue through which the process is released.
@@ -168,6 +172,11 @@ impl Spawner {
         before: Option<BeforeExecution>,
     ) -> io::Result<(Child, Guarded)> {
         die_with_host(&mut command, directory);
+        let jobs = self.job_sender()?;
+        let registered = match guard {
+            GuardScope::Process => None,
+            GuardScope::Descendants => self.register_with_guard(&mut command)?,
+        };
         if let Some(BeforeExecution(calls)) = before {
             #[allow(
                 unsafe_code,
@@ -179,16 +188,40 @@ impl Spawner {
             }
         }
         let (started, answer) = oneshot::channel();
-        let jobs = self.job_sender()?;
         let job = Job::Start {
             command: Box::new(command),
             guard,
+            registered,
             runtime: Handle::current(),
             started,
             jobs: jobs.clone(),
         };
         jobs.send(job).map_err(|_| threads_ended())?;
         answer.await.map_err(|_| threads_ended())?
+    }
+
+    /// Makes the process write its ID to the guard; returns `None` if there is no guard.
+    fn register_with_guard(&self, command: &mut Command) -> io::Result<Option<Registered>> {
+        let threads = lock(&self.threads);
+        let Some(guard) = threads.as_ref().and_then(|threads| lock(&threads.shared.guard).pipe()) else {
+            return Ok(None);
+        };
+        let (registered, report) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let register = move || {
+            let line = GuardLine::adding(rustix::process::getpid());
+            // The host reads it if the program is not executed.
+            rustix::io::write(&report, line.bytes())?;
+            rustix::io::write(&guard, line.bytes())?;
+            Ok(())
+        };
+        #[allow(
+            unsafe_code,
+            reason = "the closure makes only system calls, with memory on the stack; there is no safe interface"
+        )]
+        unsafe {
+            command.pre_exec(register);
+        }
+        Ok(Some(Registered(registered)))
     }
 
     /// Returns the job queue. Adds a thread first if all threads are busy and the maximum number is
@@ -235,24 +268,26 @@ impl Shared {
     fn process_jobs(&self) {
         while let Some(job) = self.next() {
             match job {
-                Job::Start { mut command, guard: guarding, runtime, started, jobs } => {
+                Job::Start { mut command, guard: guarding, registered, runtime, started, jobs } => {
                     let entered = runtime.enter();
                     let child = command.spawn();
                     drop(entered);
                     // The command holds this process's ends of the pipes until it is dropped.
                     drop(command);
+                    if child.is_err()
+                        && let Some(group) = registered.and_then(|registered| registered.read())
+                    {
+                        lock(&self.guard).release(group);
+                    }
                     let answer = child.map(|child| {
                         let group = child.id().filter(|_| guarding == GuardScope::Descendants);
-                        if let Some(group) = group {
-                            lock(&self.guard).notify('+', group);
-                        }
                         (child, Guarded { group, jobs })
                     });
                     self.starting.fetch_sub(1, Ordering::Relaxed);
                     // If the receiver was dropped, dropping the result kills the process.
                     let _ = started.send(answer);
                 }
-                Job::Forget(group) => lock(&self.guard).notify('-', group),
+                Job::Forget(group) => lock(&self.guard).release(group),
             }
         }
     }
@@ -269,12 +304,18 @@ enum Guard {
 }
 
 impl Guard {
-    fn notify(&mut self, sign: char, group: u32) {
+    /// Returns the pipe to the guard, which is started if necessary; `None` if there is no guard.
+    fn pipe(&mut self) -> Option<OwnedFd> {
         if matches!(self, Self::NotStarted) {
             *self = Self::start().unwrap_or(Self::Unavailable);
         }
+        let Self::Started(shell) = self else { return None };
+        shell.pipe.as_ref()?.as_fd().try_clone_to_owned().ok()
+    }
+
+    fn release(&mut self, group: u32) {
         if let Self::Started(shell) = self
-            && !shell.write_line(sign, group)
+            && !shell.release(group)
         {
             *self = Self::Unavailable;
         }
@@ -296,14 +337,58 @@ impl Guard {
     }
 }
 
+/// The end of a pipe from which the host reads the line that a process has written to the guard.
+struct Registered(OwnedFd);
+
+impl Registered {
+    fn read(&self) -> Option<u32> {
+        let mut bytes = [0; GuardLine::LENGTH];
+        let length = rustix::io::read(&self.0, &mut bytes).ok()?;
+        str::from_utf8(&bytes[..length]).ok()?.trim_start_matches('+').trim().parse().ok()
+    }
+}
+
+/// A line that adds a process group, in memory on the stack.
+struct GuardLine {
+    bytes: [u8; Self::LENGTH],
+    start: usize,
+}
+
+impl GuardLine {
+    /// A sign, a space, up to ten digits and a line end.
+    const LENGTH: usize = 13;
+
+    fn adding(process: Pid) -> Self {
+        let mut line = Self { bytes: [0; Self::LENGTH], start: Self::LENGTH - 1 };
+        line.bytes[line.start] = b'\n';
+        let mut rest = process.as_raw_nonzero().get().unsigned_abs();
+        while rest > 0 {
+            line.prepend(b'0' + u8::try_from(rest % 10).unwrap_or_default());
+            rest /= 10;
+        }
+        line.prepend(b' ');
+        line.prepend(b'+');
+        line
+    }
+
+    fn prepend(&mut self, byte: u8) {
+        self.start -= 1;
+        self.bytes[self.start] = byte;
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
 struct Shell {
     child: std::process::Child,
     pipe: Option<ChildStdin>,
 }
 
 impl Shell {
-    fn write_line(&mut self, sign: char, group: u32) -> bool {
-        self.pipe.as_mut().is_some_and(|pipe| writeln!(pipe, "{sign} {group}").is_ok())
+    fn release(&mut self, group: u32) -> bool {
+        self.pipe.as_mut().is_some_and(|pipe| pipe.write_all(format!("- {group}\n").as_bytes()).is_ok())
     }
 }
 
@@ -366,5 +451,30 @@ fn die_with_host(command: &mut Command, directory: Option<Arc<OwnedFd>>) {
     )]
     unsafe {
         command.pre_exec(pre_exec);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guard_line_has_the_form_that_the_script_reads() {
+        let line = |process: i32| {
+            let line = GuardLine::adding(Pid::from_raw(process).unwrap());
+            String::from_utf8(line.bytes().to_vec()).unwrap()
+        };
+        assert_eq!(line(1), "+ 1\n");
+        assert_eq!(line(4_194_304), "+ 4194304\n");
+        assert_eq!(line(i32::MAX), "+ 2147483647\n");
+    }
+
+    #[test]
+    fn registered_process_is_read_back() {
+        let (registered, report) = rustix::pipe::pipe_with(PipeFlags::NONBLOCK).unwrap();
+        let registered = Registered(registered);
+        assert_eq!(registered.read(), None);
+        rustix::io::write(&report, GuardLine::adding(Pid::from_raw(77).unwrap()).bytes()).unwrap();
+        assert_eq!(registered.read(), Some(77));
     }
 }

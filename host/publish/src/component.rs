@@ -11,7 +11,6 @@ use wardian_oci::provider::MAX_COMPONENT_BYTES;
 
 use crate::error::PublishError;
 
-/// The component of a release.
 #[derive(Debug, Clone)]
 pub(crate) struct ReleaseComponent {
     pub(crate) digest: Sha256Digest,

@@ -70,7 +70,7 @@ pub struct ReleaseMetadata {
     pub url: Option<String>,
 }
 
-/// The sources of a release.
+/// The inputs from which a release is built.
 #[derive(Debug, Clone)]
 pub struct ReleaseSources {
     pub address: ProviderAddress,
@@ -88,7 +88,6 @@ pub struct ReleaseSources {
     pub metadata: ReleaseMetadata,
 }
 
-/// A file of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReleaseFile {
     /// The name under which the file is published.

@@ -1,4 +1,4 @@
-//! The time of a release.
+//! The timestamp of the files in a release.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

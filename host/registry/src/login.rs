@@ -47,7 +47,7 @@ pub enum LoginMethod {
     TokenPage(TokenPage),
 }
 
-/// A login with a browser.
+/// A login with the OAuth authorization code grant, which needs a browser.
 #[derive(Debug)]
 pub struct BrowserLogin {
     client: OAuthClient,

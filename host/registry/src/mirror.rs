@@ -68,7 +68,7 @@ pub enum MirrorUrlError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MirrorArchive {
     pub url: Url,
-    /// The hashes in the notation of lock files, of which at least one must match. Empty if the
+    /// The hashes in the format of the lock file, of which at least one must match. Empty if the
     /// mirror publishes none.
     pub hashes: Vec<String>,
 }

@@ -33,7 +33,6 @@ const MAX_REDIRECTS: usize = 3;
 /// Services by identifier, such as `providers.v1`. The value is a URL or an object.
 pub type ServiceTable = BTreeMap<String, Value>;
 
-/// The services of one host.
 #[derive(Debug)]
 pub struct HostServices {
     host: ServiceHost,
@@ -182,7 +181,7 @@ impl Discovery {
             let mut discovered = self.discovered.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(discovered.entry(host.clone()).or_default())
         };
-        // If the caller that sends the request is canceled, the next one sends it again.
+        // If the caller that sends the request is cancelled, the next one sends it again.
         let found = cell.get_or_init(|| async {
             let failed = |error| Arc::new(DiscoveryError::Request { host: host.clone(), error });
             discover(host, downloader, credentials).await.map(Arc::new).map_err(failed)

@@ -1,5 +1,5 @@
 //! Rust bindings for the host, generated from `wit/`. [`crate::conversion`] and [`crate::schema`]
-//! convert the generated types to the protocol's own types.
+//! convert the generated types to the types of `wardian-plugin`.
 
 wasmtime::component::bindgen!({
     path: "../../wit",

@@ -1,4 +1,4 @@
-//! Converts between the protocol's own types and the values that are passed to a component.
+//! Converts between the types of `wardian-plugin` and the values that are passed to a component.
 //!
 //! A component's responses are checked here for bytes that cannot be decoded as the expected type,
 //! and for invalid paths and times. The engine checks whether a value is allowed at its path

@@ -32,7 +32,7 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
         // The map from code addresses to offsets in the component takes up a tenth of an artifact.
         // It is not needed, because messages contain only function names.
         .generate_address_map(false)
-        // An environment variable must not change the engine's behavior.
+        // An environment variable must not change the engine's behaviour.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     Engine::new(&config)
 }

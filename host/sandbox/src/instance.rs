@@ -27,7 +27,7 @@ pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>
 
 /// A component's memory and tables, with their own store.
 ///
-/// After a failed or canceled call, the state of the instance is undefined, so [`crate::pool`]
+/// After a failed or cancelled call, the state of the instance is undefined, so [`crate::pool`]
 /// destroys it.
 pub(crate) struct Instance {
     plugin: Arc<Plugin>,

@@ -43,7 +43,6 @@ pub struct State {
 pub struct OutputValue {
     /// The value, without marks.
     pub value: Value,
-    /// Whether the value is sensitive.
     pub sensitive: bool,
 }
 

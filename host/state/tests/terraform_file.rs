@@ -83,7 +83,7 @@ fn with_instances(instances: &str) -> String {
 }
 
 #[test]
-fn non_version_4_files_are_rejected() {
+fn damaged_and_unsupported_files_are_rejected() {
     assert!(decode_state(b"").unwrap().is_none());
     for (text, expected) in [
         ("[]", "the file is damaged or is not a state file"),

@@ -17,6 +17,7 @@ pub mod convert;
 pub mod duration;
 mod graphemes;
 pub mod json;
+mod mapping;
 mod marks;
 pub mod msgpack;
 mod number;
@@ -32,6 +33,7 @@ mod value;
 
 pub use codec::{DecodeError, DecodeProblem, EncodeError, EncodeProblem, MAX_DEPTH, MAX_VALUES};
 pub use graphemes::{Graphemes, graphemes};
+pub use mapping::{Mapping, MappingIter};
 pub use marks::Marks;
 pub use number::{Number, NumberError};
 pub use path::{Path, PathMarks, PathStep};

@@ -3,7 +3,7 @@
 //!
 //! A number is `mantissa * 2^exponent` with a precision in bits. The precision determines how
 //! results computed from the number are rounded (to nearest, ties to even) and how many decimal
-//! digits distinguish it from its neighbors:
+//! digits distinguish it from its neighbours:
 //!
 //! | created from | precision |
 //! |---|---|

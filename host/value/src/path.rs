@@ -113,7 +113,7 @@ impl PathStep {
     }
 }
 
-/// Writes the path in the notation used after a reference: `.tags["a"].list[0]`.
+/// Writes the path as it follows a reference: `.tags["a"].list[0]`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.0 {

@@ -73,6 +73,15 @@ impl ObjectType {
         self.attributes.get(name).map(|(ty, _)| ty)
     }
 
+    /// Returns the name and the type of one attribute. `name` does not have to be normalized.
+    pub(crate) fn entry(&self, name: &str) -> Option<(&Str, &Type)> {
+        let entry = self
+            .attributes
+            .get_key_value(name)
+            .or_else(|| if name.is_ascii() { None } else { self.attributes.get_key_value(&Str::new(name)) });
+        entry.map(|(name, (ty, _))| (name, ty))
+    }
+
     /// Returns true if the attribute may be omitted in a value that is converted to this type.
     pub fn is_optional(&self, name: &str) -> bool {
         self.attributes.get(name).is_some_and(|(_, optional)| *optional)
@@ -201,7 +210,7 @@ impl Type {
         }
     }
 
-    /// Returns the type in the notation of messages: "string", "list of number".
+    /// Returns the type as it is displayed in messages: "string", "list of number".
     pub fn friendly_name(&self) -> String {
         match self {
             Self::Dynamic => "dynamic".into(),
@@ -217,7 +226,7 @@ impl Type {
     }
 }
 
-/// Writes the type in the notation of configurations: `list(object({a=string}))`.
+/// Writes the type as a type constraint: `list(object({a=string}))`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

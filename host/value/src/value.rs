@@ -1,13 +1,14 @@
 //! Values: their content, marks and construction.
 
 mod equality;
+mod recent_types;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::types::map_of;
-use crate::{Marks, Number, ObjectType, Path, PathMarks, PathStep, Refinement, Str, Type, set};
+use crate::mapping::{Entries, Mapping, position};
+use crate::{Marks, Number, Path, PathMarks, PathStep, Refinement, Str, Type, set};
 
 /// A value: a type, content, and marks. Clones share the content.
 #[derive(Clone)]
@@ -31,7 +32,7 @@ enum Content {
     /// The elements of a list, set (sorted and unique) or tuple.
     Sequence(Arc<[Value]>),
     /// The elements of a map, or the attributes of an object.
-    Mapping(Arc<BTreeMap<Str, Value>>),
+    Mapping(Arc<[(Str, Value)]>),
 }
 
 /// Properties of the value and of all nested values. They are stored to make queries O(1).
@@ -65,9 +66,9 @@ pub enum View<'a> {
     /// Elements of a tuple.
     Tuple(&'a [Value]),
     /// Elements of a map by key.
-    Map(&'a BTreeMap<Str, Value>),
+    Map(Mapping<'a>),
     /// Attributes of an object by name.
-    Object(&'a BTreeMap<Str, Value>),
+    Object(Mapping<'a>),
 }
 
 /// Constructors.
@@ -90,12 +91,12 @@ impl Value {
     }
 
     /// Creates a map or object with exactly this type.
-    pub(crate) fn mapping(ty: Type, elements: BTreeMap<Str, Self>) -> Self {
-        let inside = Inside::from_parts(elements.values());
+    pub(crate) fn mapping(ty: Type, elements: Arc<[(Str, Self)]>) -> Self {
+        let inside = Inside::from_parts(elements.iter().map(|(_, part)| part));
         let units = elements.iter().fold(1_u32, |total, (key, part)| {
             total.saturating_add(units(key.len())).saturating_add(part.units)
         });
-        Self { ty, content: Content::Mapping(Arc::new(elements)), marks: Marks::NONE, inside, units }
+        Self { ty, content: Content::Mapping(elements), marks: Marks::NONE, inside, units }
     }
 
     /// Creates a null of a type that has no optional attributes.
@@ -178,7 +179,7 @@ impl Value {
 
     fn empty_collection(ty: &Type) -> Self {
         match ty {
-            Type::Map(_) => Self::mapping(ty.clone(), BTreeMap::new()),
+            Type::Map(_) => Self::mapping(ty.clone(), Arc::from([])),
             _ => Self::sequence(ty.clone(), Arc::from([])),
         }
     }
@@ -237,19 +238,21 @@ impl Value {
 
     /// Creates a map. The elements must have the type `element`, so callers convert them first.
     pub fn map(element: Type, elements: impl IntoIterator<Item = (Str, Self)>) -> Self {
-        let elements = elements.into_iter().map(|(key, value)| (key, value.typed(&element))).collect();
-        Self::mapping(Type::map(element), elements)
+        let elements: Entries =
+            elements.into_iter().map(|(key, value)| (key, value.typed(&element))).collect();
+        Self::mapping(Type::map(element), elements.build())
     }
 
     /// Creates an object. The attributes determine its type.
     pub fn object<N: Into<Str>>(attributes: impl IntoIterator<Item = (N, Self)>) -> Self {
-        Self::from_attributes(map_of(attributes.into_iter().map(|(name, value)| (name.into(), value))))
+        let attributes: Entries = attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        Self::from_attributes(attributes.build())
     }
 
-    /// Creates an object. Unlike [`Value::object`], it does not sort the attributes again.
-    pub fn from_attributes(attributes: BTreeMap<Str, Self>) -> Self {
-        let ty = ObjectType::new(attributes.iter().map(|(n, v)| (n.clone(), v.ty.clone())));
-        Self::mapping(Type::Object(Arc::new(ty)), attributes)
+    /// Creates an object from sorted attributes.
+    pub(crate) fn from_attributes(attributes: Arc<[(Str, Self)]>) -> Self {
+        let ty = recent_types::object_type(&attributes);
+        Self::mapping(Type::Object(ty), attributes)
     }
 
     /// Creates an object without attributes.
@@ -276,8 +279,8 @@ impl Value {
             (Content::Sequence(elements), Type::List(_)) => View::List(elements),
             (Content::Sequence(elements), Type::Set(_)) => View::Set(elements),
             (Content::Sequence(elements), _) => View::Tuple(elements),
-            (Content::Mapping(elements), Type::Map(_)) => View::Map(elements),
-            (Content::Mapping(attributes), _) => View::Object(attributes),
+            (Content::Mapping(elements), Type::Map(_)) => View::Map(Mapping::new(elements)),
+            (Content::Mapping(attributes), _) => View::Object(Mapping::new(attributes)),
         }
     }
 
@@ -373,9 +376,9 @@ impl Value {
     }
 
     /// Returns the elements of a known map, or the attributes of a known object.
-    pub fn as_mapping(&self) -> Option<&BTreeMap<Str, Self>> {
+    pub fn as_mapping(&self) -> Option<Mapping<'_>> {
         match &self.content {
-            Content::Mapping(elements) => Some(elements),
+            Content::Mapping(elements) => Some(Mapping::new(elements)),
             _ => None,
         }
     }
@@ -427,9 +430,9 @@ impl Value {
             Content::Sequence(elements) if !self.inside.marks.is_empty() => {
                 Content::Sequence(elements.iter().map(Self::unmark_deep).collect())
             }
-            Content::Mapping(elements) if !self.inside.marks.is_empty() => Content::Mapping(Arc::new(
+            Content::Mapping(elements) if !self.inside.marks.is_empty() => Content::Mapping(
                 elements.iter().map(|(key, value)| (key.clone(), value.unmark_deep())).collect(),
-            )),
+            ),
             other => other.clone(),
         };
         Self {
@@ -519,15 +522,16 @@ impl Value {
                 Self::sequence(self.ty.clone(), elements.into())
             }
             Content::Mapping(elements) => {
-                let mut elements = (**elements).clone();
+                let mut elements = elements.to_vec();
                 for (step, marks) in below {
                     if let PathStep::Key(key) | PathStep::Attribute(key) = step
-                        && let Some(element) = elements.get_mut(key)
+                        && let Ok(index) = position(&elements, key)
+                        && let Some((_, element)) = elements.get_mut(index)
                     {
                         *element = element.mark_below(marks);
                     }
                 }
-                Self::mapping(self.ty.clone(), elements)
+                Self::mapping(self.ty.clone(), elements.into())
             }
             _ => self.clone(),
         };
@@ -554,26 +558,37 @@ impl Value {
     /// new value's type.
     #[must_use]
     pub fn with_attribute(&self, name: &str, value: Self) -> Self {
-        match &self.content {
-            Content::Mapping(attributes) => {
-                let mut attributes = (**attributes).clone();
-                let same_type = match &self.ty {
-                    Type::Object(ty) => ty.attribute(name) == Some(&value.ty),
-                    _ => true,
-                };
-                match attributes.get_mut(name) {
-                    Some(attribute) => *attribute = value,
-                    None => _ = attributes.insert(Str::new(name), value),
+        self.clone().with_attributes([(name, value)])
+    }
+
+    /// Returns an object with several attributes replaced, like [`Value::with_attribute`]. If no
+    /// other value shares the object's attributes, they are replaced in place.
+    #[must_use]
+    pub fn with_attributes<const N: usize>(self, replaced: [(&str, Self); N]) -> Self {
+        let Self { ty, content: Content::Mapping(attributes), marks, .. } = self else { return self };
+        let mut attributes = attributes;
+        let mut has_same_type = true;
+        for (name, value) in replaced {
+            has_same_type &= match &ty {
+                Type::Object(ty) => ty.attribute(name) == Some(&value.ty),
+                _ => true,
+            };
+            match position(&attributes, name) {
+                Ok(index) => {
+                    if let Some((_, attribute)) = Arc::make_mut(&mut attributes).get_mut(index) {
+                        *attribute = value;
+                    }
                 }
-                let replaced = if same_type {
-                    Self::mapping(self.ty.clone(), attributes)
-                } else {
-                    Self::from_attributes(attributes)
-                };
-                replaced.with_marks(self.marks)
+                Err(index) => {
+                    let mut more = attributes.to_vec();
+                    more.insert(index, (Str::new(name), value));
+                    attributes = more.into();
+                }
             }
-            _ => self.clone(),
         }
+        let replaced =
+            if has_same_type { Self::mapping(ty, attributes) } else { Self::from_attributes(attributes) };
+        replaced.with_marks(marks)
     }
 
     /// Rebuilds the value bottom-up: `change` receives each nested value with its path, after the
@@ -600,7 +615,7 @@ impl Value {
             }
             View::Object(attributes) => {
                 let parts = Self::transform_mapping(attributes, false, path, change);
-                Self::object(parts).with_marks(self.marks)
+                Self::from_attributes(parts).with_marks(self.marks)
             }
             _ => self.clone(),
         };
@@ -624,11 +639,11 @@ impl Value {
     }
 
     fn transform_mapping(
-        elements: &BTreeMap<Str, Self>,
+        elements: Mapping<'_>,
         is_map: bool,
         path: &mut Path,
         change: &mut dyn FnMut(&Path, Self) -> Self,
-    ) -> BTreeMap<Str, Self> {
+    ) -> Arc<[(Str, Self)]> {
         elements
             .iter()
             .map(|(key, element)| {

@@ -1,4 +1,4 @@
-//! Converts between the protocol's own types and the messages that are exchanged with a host, in
+//! Converts between the types of `wardian-plugin` and the gRPC messages exchanged with a host, in
 //! the direction opposite to the client's conversion.
 
 use std::time::SystemTime;

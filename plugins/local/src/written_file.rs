@@ -1,4 +1,4 @@
-//! Implements the resource behavior that both resource types share: attributes, and writing,
+//! Implements the resource behaviour that both resource types share: attributes, and writing,
 //! reading and deleting the file.
 
 use std::marker::PhantomData;

@@ -50,7 +50,7 @@ fn is_more_than_new_nulls(change: &AttributePlan<'_>) -> bool {
         return true;
     }
     let (planned, prior) = (change.planned(), change.prior());
-    let entries = |map: &Value| map.as_mapping().cloned().unwrap_or_default();
+    let entries = |map: &Value| map.as_mapping().unwrap_or_default().to_map();
     let is_changed = |(key, value): (Str, Value)| match prior.get(&key) {
         Some(prior) => *prior != value,
         None => !value.is_null(),

@@ -15,7 +15,7 @@ pub(crate) fn random_bytes(count: usize) -> Result<Vec<u8>, EntropyError> {
 
 /// Returns a uniformly distributed number less than `bound`, which must be greater than zero.
 pub(crate) fn random_below(bound: u64) -> Result<u64, EntropyError> {
-    // The last few of the 2^64 numbers would favor small remainders, so they are discarded.
+    // The last few of the 2^64 numbers would favour small remainders, so they are discarded.
     let last_even = u64::MAX - (u64::MAX % bound + 1) % bound;
     loop {
         let drawn = getrandom::u64()?;

@@ -131,7 +131,7 @@ pub(crate) fn without_write_only(schema: &Schema, value: &Value) -> Value {
 fn strip_contents(contents: &Root, value: &Value) -> Value {
     let value = strip_attributes(&contents.attributes, value);
     let Some(parts) = value.as_mapping() else { return value };
-    let mut parts = parts.clone();
+    let mut parts = parts.to_map();
     for block in &contents.blocks {
         if let Some(part) = parts.get_mut(block.name.as_str()) {
             let single = matches!(block.nesting, BlockNesting::Single | BlockNesting::Group);
@@ -143,7 +143,7 @@ fn strip_contents(contents: &Root, value: &Value) -> Value {
 
 fn strip_attributes(attributes: &[Attribute], value: &Value) -> Value {
     let Some(parts) = value.as_mapping() else { return value.clone() };
-    let mut parts = parts.clone();
+    let mut parts = parts.to_map();
     for attribute in attributes {
         let Some(part) = parts.get_mut(attribute.name.as_str()) else { continue };
         if attribute.write_only {

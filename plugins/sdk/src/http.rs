@@ -64,7 +64,7 @@ pub enum Error {
         /// The method and the URL without its query.
         request: String,
     },
-    /// The request is invalid.
+    /// The method, the URL or a header is malformed, so nothing was sent.
     InvalidRequest {
         /// The method and the URL without its query.
         request: String,

@@ -183,7 +183,7 @@ fn contents(
     visit: &mut dyn Visit,
 ) -> Value {
     let Some(parts) = planned.as_mapping() else { return planned };
-    let mut parts = parts.clone();
+    let mut parts = parts.to_map();
     attributes(&root.attributes, counterparts, &mut parts, position, visit);
     for block in &root.blocks {
         let Some(planned) = parts.get(block.name.as_str()).cloned() else { continue };
@@ -243,7 +243,7 @@ fn nested(
         position,
         &mut |counterparts, planned, position| {
             let Some(parts) = planned.as_mapping() else { return planned };
-            let mut parts = parts.clone();
+            let mut parts = parts.to_map();
             attributes(inner, counterparts, &mut parts, position, visit);
             Value::object(parts)
         },

@@ -36,7 +36,7 @@ pub struct ValidationContext<'a> {
 }
 
 impl ValidationContext<'_> {
-    /// Returns the path of the value.
+    /// The path of the value that is validated.
     pub fn path(&self) -> &Path {
         self.path
     }
@@ -56,7 +56,7 @@ impl ValidationContext<'_> {
         self.root
     }
 
-    /// Returns the path in the notation of a configuration.
+    /// Returns the path as it is written in a configuration.
     fn name(&self) -> String {
         let path = self.path.to_string();
         path.strip_prefix('.').unwrap_or(&path).to_owned()

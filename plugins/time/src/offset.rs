@@ -90,7 +90,8 @@ impl Distance {
     }
 }
 
-/// Returns the state of a timestamp at the offset from a base, which was configured as `text`.
+/// Returns the state for the timestamp at the configured offset from `base`. `text` is the base as
+/// it was configured.
 fn at_distance(mut state: State, text: String, base: Timestamp) -> Result<State> {
     let moment = Distance::from_state(&state).from(base)?;
     set_state_parts!(state, moment);

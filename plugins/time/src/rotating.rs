@@ -100,7 +100,7 @@ impl Rotation {
     }
 }
 
-/// Returns the state with all values computed from the base, which was configured as `text`.
+/// Returns the state with all values computed from `base`. `text` is the base as it was configured.
 fn rotated(mut state: State, text: String, base: Timestamp) -> Result<State> {
     let (rotation, rotation_text) = Rotation::from_state(&state).after(base)?;
     set_state_parts!(state, rotation);
@@ -187,7 +187,7 @@ impl Resource for Rotating {
         rotated(plan, text, base)
     }
 
-    /// Returns no object after its rotation time. The plan then creates a new object.
+    /// Returns no object after the rotation time, so the next plan creates a new object.
     fn read(&self, state: State, _: &mut Context<'_>) -> Result<Option<State>> {
         if let Some(text) = state.rotation_rfc3339.as_deref().filter(|text| !text.is_empty()) {
             parse("rotation_rfc3339", text)?;

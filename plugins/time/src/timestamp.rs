@@ -135,7 +135,7 @@ impl Timestamp {
         (self.local_days() + 4).rem_euclid(7)
     }
 
-    /// Returns the year and the week of ISO 8601.
+    /// Returns the ISO 8601 week-numbering year and week number.
     pub(crate) fn iso_week(self) -> (i64, i64) {
         // A week belongs to the year that contains its Thursday.
         let thursday = self.local_days() - (self.weekday() + 6) % 7 + 3;

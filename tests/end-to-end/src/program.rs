@@ -40,7 +40,7 @@ pub fn test_guest(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Returns this machine's platform in the notation of package names: `linux_amd64`.
+/// Returns this machine's platform as in package file names: `linux_amd64`.
 pub fn platform() -> String {
     let os = match std::env::consts::OS {
         "macos" => "darwin",

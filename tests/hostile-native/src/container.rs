@@ -1,4 +1,5 @@
-//! Executes a program under a filter that refuses what the default profile of Docker refuses.
+//! Executes a program under a filter that takes features of the kernel away: those that the default profile
+//! of Docker refuses, or single ones.
 //!
 //! Source: `profiles/seccomp/default.json` of the project Moby, without capabilities: namespaces and
 //! mounts are refused, `clone3` does not exist, and so on. It replaces a container on
@@ -44,11 +45,24 @@ const REFUSED: &[c_long] = &[
 /// The flags of `clone` that create namespaces.
 const NAMESPACES: u32 = 0x7e02_0000;
 
-/// Replaces this process by the program. Returns only if that fails.
+/// The first argument that selects single features. The next argument lists them, separated by commas:
+/// `landlock`, `listener`, `namespaces`, `filters`, `socket-copies`. The
+/// program and its arguments follow.
+pub(crate) const WITHOUT: &str = "without";
+
+/// Replaces this process by the program, in a container. Returns only if that fails.
 pub(crate) fn execute(arguments: impl Iterator<Item = String>) -> std::io::Error {
-    let mut arguments = arguments;
+    execute_under(&container_filter(), arguments)
+}
+
+/// Replaces this process by the program, without features of the kernel. Returns only if that fails.
+pub(crate) fn execute_without(mut arguments: impl Iterator<Item = String>) -> std::io::Error {
+    let features = arguments.next().unwrap_or_default();
+    execute_under(&feature_filter(features.split(',')), arguments)
+}
+
+fn execute_under(filter: &[sock_filter], mut arguments: impl Iterator<Item = String>) -> std::io::Error {
     let Some(program) = arguments.next() else { return std::io::ErrorKind::InvalidInput.into() };
-    let filter = filter();
     let program_of_filter = libc::sock_fprog {
         len: u16::try_from(filter.len()).unwrap_or_default(),
         filter: filter.as_ptr().cast_mut(),
@@ -69,26 +83,83 @@ pub(crate) fn execute(arguments: impl Iterator<Item = String>) -> std::io::Error
     Command::new(program).args(arguments).exec()
 }
 
-fn filter() -> Vec<sock_filter> {
-    let instruction = |code: u32, k: u32, jt: u8, jf: u8| sock_filter {
-        code: u16::try_from(code).unwrap_or_default(),
-        jt,
-        jf,
-        k,
-    };
-    let load = |offset| instruction(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0);
-    let answer = |value| instruction(BPF_RET | BPF_K, value, 0, 0);
-    let is = |number: c_long, skipped| {
-        instruction(BPF_JMP | BPF_JEQ | BPF_K, u32::try_from(number).unwrap_or_default(), 0, skipped)
-    };
-    let fails = |error: i32| SECCOMP_RET_ERRNO | error.unsigned_abs();
-    let mut filter = vec![load(0), is(libc::SYS_clone3, 1), answer(fails(libc::ENOSYS))];
+const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+    // All codes are smaller than 256.
+    sock_filter { code: code as u16, jt, jf, k }
+}
+
+const fn load(offset: u32) -> sock_filter {
+    instruction(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0)
+}
+
+const fn answer(value: u32) -> sock_filter {
+    instruction(BPF_RET | BPF_K, value, 0, 0)
+}
+
+/// Skips instructions unless the loaded number is the number of a system call.
+fn is(number: c_long, skipped: u8) -> sock_filter {
+    instruction(BPF_JMP | BPF_JEQ | BPF_K, u32::try_from(number).unwrap_or_default(), 0, skipped)
+}
+
+const fn fails(error: i32) -> u32 {
+    SECCOMP_RET_ERRNO | error.unsigned_abs()
+}
+
+/// The offsets of the lower half of the first and of the second argument.
+const ARGUMENTS: [u32; 2] = [16, 24];
+
+/// Instructions that refuse to create namespaces.
+fn without_namespaces() -> Vec<sock_filter> {
+    let namespaces = instruction(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1);
+    vec![
+        is(libc::SYS_unshare, 1),
+        answer(fails(libc::EPERM)),
+        is(libc::SYS_clone3, 1),
+        answer(fails(libc::ENOSYS)),
+        is(libc::SYS_clone, 3),
+        load(ARGUMENTS[0]),
+        namespaces,
+        answer(fails(libc::EPERM)),
+        // The number was replaced by the argument.
+        load(0),
+    ]
+}
+
+fn container_filter() -> Vec<sock_filter> {
+    let mut filter = vec![load(0)];
     for number in REFUSED {
         filter.extend([is(*number, 1), answer(fails(libc::EPERM))]);
     }
-    // The lower half of the first argument.
-    let namespaces = instruction(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1);
-    filter.extend([is(libc::SYS_clone, 3), load(16), namespaces, answer(fails(libc::EPERM))]);
+    filter.extend(without_namespaces());
+    filter.push(answer(SECCOMP_RET_ALLOW));
+    filter
+}
+
+fn feature_filter<'a>(features: impl Iterator<Item = &'a str>) -> Vec<sock_filter> {
+    let mut filter = vec![load(0)];
+    for feature in features {
+        match feature {
+            "landlock" => {
+                for number in [
+                    libc::SYS_landlock_create_ruleset,
+                    libc::SYS_landlock_add_rule,
+                    libc::SYS_landlock_restrict_self,
+                ] {
+                    filter.extend([is(number, 1), answer(fails(libc::ENOSYS))]);
+                }
+            }
+            "listener" => {
+                // The flags of a listener, and of calls that signals do not interrupt.
+                let listener = instruction(BPF_JMP | BPF_JSET | BPF_K, 0x28, 0, 1);
+                let error = answer(fails(libc::EINVAL));
+                filter.extend([is(libc::SYS_seccomp, 3), load(ARGUMENTS[1]), listener, error, load(0)]);
+            }
+            "filters" => filter.extend([is(libc::SYS_seccomp, 1), answer(fails(libc::ENOSYS))]),
+            "namespaces" => filter.extend(without_namespaces()),
+            "socket-copies" => filter.extend([is(libc::SYS_pidfd_getfd, 1), answer(fails(libc::EPERM))]),
+            _ => {}
+        }
+    }
     filter.push(answer(SECCOMP_RET_ALLOW));
     filter
 }

@@ -18,9 +18,9 @@
 //! also have `forbidden-address=` and `forbidden-port=`: there, they name an allowed one. A relay
 //! hides which server answers. Such an attack therefore succeeds only if the peer's address is the
 //! forbidden server's, or if the answer begins with `forbidden`. `many-placeholders`,
-//! `many-connects`, `connect-under-signals`, `own-path-socket`, `own-landlock` and
-//! `silent-connection` do what a legitimate plugin may do, and should succeed if the server is
-//! allowed.
+//! `many-connects`, `connect-under-signals`, `killed-during-connect`, `threads-in-calls`,
+//! `options-before-connect`, `own-path-socket`, `own-landlock` and `silent-connection` do what a
+//! legitimate plugin may do, and should succeed if the server is allowed.
 //!
 //! Of a file that policy does not grant, `write-file` to `rename-in` change or remove it. The
 //! parent is left as it was: `stop-parent` continues it, and limits and priorities are set to what
@@ -51,7 +51,7 @@
 //! | `connect-unspecified` | `succeeded` |
 //! | `connect-twice` | `blocked: EISCONN` |
 //! | `connect-odd-lengths` | `blocked: EINVAL`; `ENOTSOCK`, `EBADF` and `EFAULT` in the details |
-//! | `connect-duplicate`, `many-placeholders`, `many-connects`, `connect-under-signals`, `fork-between`, `thread-connect` | `succeeded` |
+//! | `connect-duplicate`, `many-placeholders`, `many-connects`, `connect-under-signals`, `killed-during-connect`, `threads-in-calls`, `options-before-connect`, `fork-between`, `thread-connect` | `succeeded` |
 //! | `dns-query`, `dns-query-sendto`, `dns-tcp`, `dns-malformed`, `look-up` | `succeeded`, with a server that answers everything |
 //! | `abstract-socket`, `path-socket-stream`, `path-socket-datagram`, `path-socket-datagram-connected`, `path-socket-datagram-pair`, `path-socket-link`, `own-path-socket` | `succeeded` |
 //! | `path-socket-packet-pair` | `blocked: NONE`: the kernel ignores the address |
@@ -214,6 +214,9 @@ const ATTACKS: &[Attack] = &[
         "address= port= [n=200] [microseconds=1000]",
         races::connect_under_signals,
     ),
+    attack("killed-during-connect", "address= port= [n=]", races::killed_during_connect),
+    attack("threads-in-calls", "address= port= [n=]", races::threads_in_calls),
+    attack("options-before-connect", "address= port=", races::options_before_connect),
     attack("fork-between", "address= port=", network::fork_between),
     attack("thread-connect", "address= port=", network::thread_connect),
     attack("dns-query", "name= [server=127.0.0.53:53] [type=A] [seconds=5]", names::dns_query),
@@ -333,6 +336,10 @@ fn main() {
     }
     if name == container::CONTAINER {
         eprintln!("{}", container::execute(arguments));
+        std::process::exit(2);
+    }
+    if name == container::WITHOUT {
+        eprintln!("{}", container::execute_without(arguments));
         std::process::exit(2);
     }
     if name == "list" {

@@ -3,15 +3,15 @@
 
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::network::{both, reached};
 use crate::outcome::{Arguments, During as _, Failure, Outcome};
 use crate::sys::{
-    Address, attack_over, check, connect, page, raise_descriptor_limit, server, socket_option, socket_pair,
-    system_call, tcp_socket,
+    Address, attack_over, check, connect, page, raise_descriptor_limit, server, set_socket_option,
+    socket_option, socket_pair, system_call, tcp_socket,
 };
 
 /// What the connections of a race led to.
@@ -338,4 +338,69 @@ pub(crate) fn connect_under_signals(arguments: &Arguments) -> Outcome {
         Some(failure) => Ok(format!("{counts}; others: {}", failure.name())),
         None => Ok(counts),
     }
+}
+
+/// Kills processes while they connect, and connects itself afterwards. Their numbers may be reused by the
+/// next processes.
+pub(crate) fn killed_during_connect(arguments: &Arguments) -> Outcome {
+    let address = Address::internet(server(arguments, "")?);
+    let number: u64 = arguments.number_or("n", 200)?;
+    for round in 0..number {
+        // SAFETY: the child makes only system calls, and ends without running destructors.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            for _ in 0..1_000 {
+                let _ = tcp_socket(&address).and_then(|socket| connect(socket.as_raw_fd(), &address));
+            }
+            // SAFETY: the call ends the process.
+            unsafe { libc::_exit(0) };
+        }
+        check("fork", child)?;
+        thread::sleep(Duration::from_micros(round * 37 % 3_000));
+        // SAFETY: the calls have only integer arguments and a null pointer.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, std::ptr::null_mut(), 0);
+        }
+    }
+    let socket = tcp_socket(&address)?;
+    connect(socket.as_raw_fd(), &address)?;
+    attack_over(socket.as_raw_fd()).map(|_| format!("connected after {number} processes were killed"))
+}
+
+/// Ends while threads connect.
+pub(crate) fn threads_in_calls(arguments: &Arguments) -> Outcome {
+    let address = Arc::new(Address::internet(server(arguments, "")?));
+    let number: usize = arguments.number_or("n", 32)?;
+    for _ in 0..number {
+        let address = Arc::clone(&address);
+        thread::spawn(move || {
+            loop {
+                let _ = tcp_socket(&address).and_then(|socket| connect(socket.as_raw_fd(), &address));
+            }
+        });
+    }
+    thread::sleep(Duration::from_millis(100));
+    Ok(format!("ends with {number} threads in calls"))
+}
+
+/// Sets options of the transport before it connects, as many clients do.
+pub(crate) fn options_before_connect(arguments: &Arguments) -> Outcome {
+    let address = Address::internet(server(arguments, "")?);
+    let socket = tcp_socket(&address)?;
+    let options = [
+        (libc::IPPROTO_TCP, libc::TCP_NODELAY, 1),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 60),
+        (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
+        (libc::IPPROTO_IP, libc::IP_TOS, 16),
+    ];
+    for (level, option, value) in options {
+        set_socket_option(socket.as_raw_fd(), level, option, value)?;
+        let set = socket_option(socket.as_raw_fd(), level, option)?;
+        if set != value {
+            return Err(Failure::NoEffect(format!("option {option} of level {level} is {set}")));
+        }
+    }
+    connect(socket.as_raw_fd(), &address)?;
+    attack_over(socket.as_raw_fd())
 }

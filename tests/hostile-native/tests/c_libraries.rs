@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 
-use support::{Allowing, Run};
+use support::{Allowing, Level, Run};
 use wardian_access::Scheme;
 
 /// Resolves a name and connects to it.
@@ -50,38 +50,42 @@ fn compiled(compiler: &str, options: &[&str], directory: &std::path::Path) -> Op
     Some(program)
 }
 
-async fn run(program: &std::path::Path, host: &str) -> String {
+async fn run(program: &std::path::Path, host: &str, level: Level) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let allowing = match host.parse::<std::net::IpAddr>() {
         Ok(_) => Allowing::to_address(port, Scheme::Tcp),
         Err(_) => Allowing::new(host, port, Scheme::Tcp),
     };
-    let seen = Run::new(program, &[host, &port.to_string()]).supervised(&allowing).await;
+    let seen = Run::new(program, &[host, &port.to_string()]).at_level(level, &allowing).await;
     println!("{seen:?} {:?}", allowing.records());
     seen.stdout.trim_end().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_with_glibc_resolve_names() {
-    if !support::is_supported() {
-        return;
-    }
     let directory = tempfile::tempdir().unwrap();
     let Some(program) = compiled("cc", &[], directory.path()) else { return };
-    assert_eq!(run(&program, "allowed.test").await, "connected");
-    assert_eq!(run(&program, "127.0.0.1").await, "connected");
+    for level in
+        [Level::Namespaced, Level::Filtered, Level::Full].into_iter().filter(|level| level.is_supported())
+    {
+        assert_eq!(run(&program, "allowed.test", level).await, "connected", "{level:?}");
+        assert_eq!(run(&program, "127.0.0.1", level).await, "connected", "{level:?}");
+    }
 }
 
-/// The documentation states that names are not resolved. If this changes, the documentation must
-/// change.
+/// The documentation states at which levels names are resolved. If this changes, the documentation
+/// must change.
 #[tokio::test(flavor = "multi_thread")]
-async fn programs_with_musl_connect_to_addresses_only() {
-    if !support::is_supported() {
-        return;
-    }
+async fn programs_with_musl_resolve_names_only_in_a_network_namespace() {
     let directory = tempfile::tempdir().unwrap();
     let Some(program) = compiled("musl-gcc", &["-static"], directory.path()) else { return };
-    assert_eq!(run(&program, "127.0.0.1").await, "connected");
-    assert_eq!(run(&program, "allowed.test").await, "not resolved");
+    for (level, by_name) in
+        [(Level::Namespaced, "connected"), (Level::Filtered, "not resolved"), (Level::Full, "connected")]
+    {
+        if level.is_supported() {
+            assert_eq!(run(&program, "127.0.0.1", level).await, "connected", "{level:?}");
+            assert_eq!(run(&program, "allowed.test", level).await, by_name, "{level:?}");
+        }
+    }
 }

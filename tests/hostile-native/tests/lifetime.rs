@@ -23,7 +23,8 @@ const HOSTS: u64 = 100;
 fn host_of_a_program_that_forks() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
     let directory = Path::new(&directory);
-    let level = if directory.join("unconfined").exists() { Level::None } else { Level::Filtered };
+    let name = std::fs::read_to_string(directory.join("level")).unwrap();
+    let level = Level::ALL.into_iter().find(|level| level.name() == name).unwrap();
     let file = format!("file={}", directory.join("alive").display());
     let program = Path::new(env!("CARGO_BIN_EXE_wardian-hostile-native"));
     let run = Run::new(program, &["double-fork", &file, "seconds=20"]).in_directory(directory);
@@ -32,24 +33,24 @@ fn host_of_a_program_that_forks() {
     runtime.block_on(run.at_level_without_waiting(level, &allowing));
 }
 
-/// Returns the processes whose arguments contain a text.
+/// Returns the processes whose arguments or environment contain a text.
 fn processes_with(text: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let has_text = |number: &u32| {
-        std::fs::read(format!("/proc/{number}/cmdline"))
-            .is_ok_and(|arguments| String::from_utf8_lossy(&arguments).contains(text))
+        ["cmdline", "environ"].into_iter().any(|file| {
+            std::fs::read(format!("/proc/{number}/{file}"))
+                .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text))
+        })
     };
     numbers.filter(has_text).collect()
 }
 
 /// Starts a host, kills it after a time, and returns the processes that are left a second later, or as
 /// soon as there are none.
-fn survivors(confined: bool, after: Duration) -> Vec<u32> {
+fn survivors(level: Level, after: Duration) -> Vec<u32> {
     let directory = tempfile::tempdir().unwrap();
-    if !confined {
-        std::fs::write(directory.path().join("unconfined"), "").unwrap();
-    }
+    std::fs::write(directory.path().join("level"), level.name()).unwrap();
     let mut host = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "host_of_a_program_that_forks"])
         .env(DIRECTORY, directory.path())
@@ -61,7 +62,7 @@ fn survivors(confined: bool, after: Duration) -> Vec<u32> {
     host.kill().unwrap();
     host.wait().unwrap();
     let killed = Instant::now();
-    let mark = format!("file={}", directory.path().display());
+    let mark = directory.path().display().to_string();
     loop {
         let left = processes_with(&mark);
         if left.is_empty() || killed.elapsed() > Duration::from_secs(1) {
@@ -77,19 +78,21 @@ fn descendants_end_with_a_host_that_is_killed() {
         return;
     }
     // Without confinement, the descendants survive, so the test can fail.
-    let left = survivors(false, Duration::from_millis(500));
+    let left = survivors(Level::None, Duration::from_millis(500));
     assert!(!left.is_empty());
     for process in left {
         let _ = Command::new("kill").args(["-KILL", &process.to_string()]).status();
     }
     // The moments are distributed over the start of the program, its forks and its life.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    for number in 0..HOSTS {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let after = Duration::from_micros(state % 60_000);
-        let left = survivors(true, after);
-        assert!(left.is_empty(), "host {number}, killed after {after:?}: {left:?} survived");
+    for level in Level::ALL.into_iter().filter(|level| *level >= Level::Namespaced && level.is_supported()) {
+        for number in 0..HOSTS {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let after = Duration::from_micros(state % 60_000);
+            let left = survivors(level, after);
+            assert!(left.is_empty(), "{level:?}, host {number}, killed after {after:?}: {left:?} survived");
+        }
     }
 }

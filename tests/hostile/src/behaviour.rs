@@ -34,7 +34,7 @@ pub(crate) const NAMES: &[&str] = &[
     "hostile_path",
 ];
 
-/// Runs the behavior of a resource type. Most behaviors do not return.
+/// Runs the behaviour of a resource type. Most behaviours do not return.
 pub(crate) fn behave(type_name: &str, input: &str) {
     match type_name {
         "hostile_trap" => core::arch::wasm32::unreachable(),

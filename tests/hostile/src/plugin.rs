@@ -1,4 +1,4 @@
-//! The provider's calls, which behave correctly unless a test requires misbehavior.
+//! The provider's calls, which behave correctly unless a test requires misbehaviour.
 
 use std::cell::Cell;
 use std::sync::Mutex;

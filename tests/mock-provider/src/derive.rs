@@ -166,7 +166,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
-/// Returns the platform of this machine in the notation of mirrors.
+/// Returns this machine's platform as in the file names of a mirror.
 fn platform() -> Result<String> {
     let system = match std::env::consts::OS {
         "macos" => "darwin",

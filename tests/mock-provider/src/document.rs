@@ -15,7 +15,6 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Type, json};
 
-/// Reads the schemas of one provider.
 pub(crate) fn provider_schema(document: &Value) -> Result<ProviderSchema> {
     Ok(ProviderSchema {
         provider: schema(&document["provider"]).context("the schema of the provider")?,

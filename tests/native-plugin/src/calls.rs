@@ -247,8 +247,8 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
 const COUNT: &str = "count:";
 
 /// Returns the input; a string of the requested length (`bytes:1000`); the number of bytes after
-/// `count:`; or the result of `read:FILE`, `write:FILE`, `connect:ADDRESS`, `get:ADDRESS` and
-/// `run:PROGRAM ARGUMENTS`.
+/// `count:`; or the result of `read:FILE`, `write:FILE`, `compute:SECONDS`, `connect:ADDRESS`,
+/// `get:ADDRESS` and `run:PROGRAM ARGUMENTS`.
 fn echo_result(input: &Value) -> Value {
     let View::String(text) = input.view() else { return input.clone() };
     if let Some(counted) = text.strip_prefix(COUNT) {
@@ -269,12 +269,24 @@ fn access_result(text: &str) -> Option<String> {
     let outcome = match what {
         "read" => std::fs::read_to_string(on),
         "write" => std::fs::write(on, "new").map(|()| "written".to_owned()),
+        "compute" => Ok(compute(on)),
         "connect" => std::net::TcpStream::connect(on).map(|_| "connected".to_owned()),
         "get" => get(on),
         "run" => run(on),
         _ => return None,
     };
     Some(outcome.unwrap_or_else(|error| error.to_string()))
+}
+
+/// Computes for a number of seconds, or for one.
+fn compute(seconds: &str) -> String {
+    let limit = std::time::Duration::from_secs(seconds.parse().unwrap_or(1));
+    let start = std::time::Instant::now();
+    let mut state = 1_u64;
+    while start.elapsed() < limit {
+        state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
+    state.to_string()
 }
 
 /// Sends an HTTP request to `HOST:PORT`, and returns the first line of the response.

@@ -1,38 +1,26 @@
 //! A native provider and provisioner for tests, `fake`. The variable `NATIVE_PLUGIN`, a
-//! comma-separated list of the words below, selects its behavior. Without the variable, the plugin
+//! comma-separated list of the words below, selects its behaviour. Without the variable, the plugin
 //! behaves correctly.
 //!
-//! | word | behavior |
-//! |---|---|
-//! | `5` | uses protocol 5, regardless of the host's versions |
-//! | `tcp` | listens on TCP |
-//! | `plain` | uses no TLS |
-//! | `other-certificate` | announces a different certificate than it uses |
-//! | `no-certificate` | announces an invalid certificate |
-//! | `deaf` | does not listen at the address that it announces |
-//! | `unlinked` | removes its socket before it announces the address |
-//! | `stays` | ignores the request to exit |
-//! | `noisy` | writes a gigabyte to its standard error at its start |
-//! | `die@RPC` | panics, as Go does, in a call |
-//! | `kill@RPC` | is killed in a call |
-//! | `hang@RPC` | never responds to a call |
-//! | `drop@RPC` | closes the connection in a call, and keeps running |
-//! | `flood@RPC` | writes a gigabyte to its standard error before it responds to a call |
-//! | `garbage@RPC` | returns bytes that are not a message |
-//! | `half@RPC` | returns the beginning of a message and exits |
-//! | `http@RPC` | returns an HTML page |
-//! | `type@RPC` | returns a value of the wrong type |
-//! | `status@RPC` | returns a gRPC error status |
-//! | `serves` | starts another `fake` without this word, and serves it through the bridge |
-//! | `serves-5` | the same, but only in protocol 5 |
-//! | `serves-both` | serves two `fake` plugins as one plugin, one of which is `renamed` |
-//! | `serves-twice` | serves two `fake` plugins with the same type names as one plugin |
-//! | `renamed` | has `other_thing` instead of `fake_thing`, and so on (protocol 6) |
-//! | `nested` | has a nested attribute (protocol 6) |
-//! | `large-schema` | has 64 MB of schemas |
-//! | `unasked` | works without a schema call |
-//! | `repeats` | echoes its inputs in log lines, in other output, and in warnings |
-//! | `old` | lacks all calls that were added after the first version of its protocol |
+//! | word | behaviour | |---|---| | `5` | uses protocol 5, regardless of the host's versions | |
+//! `tcp` | listens on TCP | | `plain` | uses no TLS | | `other-certificate` | announces a different
+//! certificate than it uses | | `no-certificate` | announces an invalid certificate | | `deaf` |
+//! does not listen at the address that it announces | | `unlinked` | removes its socket before it
+//! announces the address | | `stays` | ignores the request to exit | | `noisy` | writes a gigabyte
+//! to its standard error at its start | | `die@RPC` | panics, as Go does, in a call | | `kill@RPC`
+//! | is killed in a call | | `hang@RPC` | never responds to a call | | `drop@RPC` | closes the
+//! connection in a call, and keeps running | | `flood@RPC` | writes a gigabyte to its standard
+//! error before it responds to a call | | `garbage@RPC` | returns bytes that are not a message | |
+//! `half@RPC` | returns the beginning of a message and exits | | `http@RPC` | returns an HTML page
+//! | | `type@RPC` | returns a value of the wrong type | | `status@RPC` | returns a gRPC error
+//! status | | `serves` | starts another `fake` without this word, and serves it through the bridge
+//! | | `serves-5` | the same, but only in protocol 5 | | `serves-both` | serves two `fake` plugins
+//! as one plugin, one of which is `renamed` | | `serves-twice` | serves two `fake` plugins with the
+//! same type names as one plugin | | `renamed` | has `other_thing` instead of `fake_thing`, and so
+//! on (protocol 6) | | `nested` | has a nested attribute (protocol 6) | | `large-schema` | has 64
+//! MB of schemas | | `unasked` | works without a schema call | | `repeats` | echoes its inputs in
+//! log lines, in other output, and in warnings | | `old` | lacks all calls that were added after
+//! the first version of its protocol |
 
 mod calls;
 mod provisioner;

@@ -1,12 +1,8 @@
 //! The provisioner `fake`, which shows a message and the connection of the object.
 //!
-//! | message | behavior |
-//! |---|---|
-//! | `wrong` | fails validation |
-//! | `fail` | fails after showing the message |
-//! | `warn` | succeeds with a warning |
-//! | `wait` | continues until a stop request |
-//! | `environment` | shows the names of the process's environment variables |
+//! | message | behaviour | |---|---| | `wrong` | fails validation | | `fail` | fails after showing
+//! the message | | `warn` | succeeds with a warning | | `wait` | continues until a stop request | |
+//! `environment` | shows the names of the process's environment variables |
 
 use bytes::Bytes;
 use prost::Message as _;

@@ -41,7 +41,6 @@ pub struct ServerDescription {
     pub oci_redirects_blobs: bool,
 }
 
-/// A provider of the registry.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryProvider {
@@ -116,7 +115,7 @@ pub enum PackageContent {
     /// An executable script that fails, with the name of a provider's executable.
     #[default]
     Script,
-    /// These files, by name.
+    /// The given files, by name.
     Files(BTreeMap<String, String>),
     /// A program as the executable, and an incompressible file of this many bytes.
     Program {
@@ -150,7 +149,7 @@ pub enum SignatureKind {
     Ed25519,
     /// The signature was made while the key was valid; the key has expired since then.
     ExpiredKey,
-    /// The key is revoked.
+    /// The key has a revocation signature.
     RevokedKey,
     /// The signature itself has expired.
     ExpiredSignature,
@@ -174,7 +173,6 @@ pub enum SignatureKind {
     BadTrust,
 }
 
-/// A module of the registry.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryModule {

@@ -49,12 +49,10 @@ impl Origin {
     }
 }
 
-/// The addresses of a server.
 #[derive(Clone, Debug)]
 pub struct ServerAddresses([SocketAddr; 5]);
 
 impl ServerAddresses {
-    /// Returns the port of an origin.
     pub fn port(&self, origin: Origin) -> u16 {
         self.0[origin as usize].port()
     }

@@ -1,4 +1,4 @@
-//! The module registry protocol, `modules.v1`, and the archives of its modules.
+//! The module registry protocol, `modules.v1`, and the archives of the registry's modules.
 
 use bytes::Bytes;
 use serde_json::json;

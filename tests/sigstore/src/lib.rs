@@ -142,7 +142,6 @@ impl Sigstore {
         }
     }
 
-    /// Returns the trust root as JSON.
     pub fn trust_root_json(&self) -> Value {
         let log = |key: &KeyPair| {
             json!({

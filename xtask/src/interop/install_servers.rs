@@ -137,7 +137,7 @@ fn output(name: &str, version: &str) -> String {
     format!("output \"name\" {{\n  value = \"{name} {version}\"\n}}\n")
 }
 
-/// Returns the platform in the notation of package names.
+/// Returns the platform as in package file names.
 pub(crate) fn platform() -> String {
     let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
     let architecture = match std::env::consts::ARCH {

@@ -1,4 +1,4 @@
-//! Parses addresses in Terraform's notation.
+//! Parses addresses in Terraform's syntax.
 
 use wardian_value::Str;
 

@@ -1,6 +1,5 @@
 //! The arguments of the backend `s3`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -426,8 +425,12 @@ fn role(value: &Value) -> Result<RoleSettings, BackendError> {
             )
         })?),
     };
-    let tags: BTreeMap<Str, Value> =
-        value.get("tags").and_then(Value::as_mapping).cloned().unwrap_or_default();
+    let mut tags = Vec::new();
+    if let Some(values) = value.get("tags").and_then(Value::as_mapping) {
+        for (name, value) in values {
+            tags.extend(value.as_str().map(|value| (name.to_string(), value.to_owned())));
+        }
+    }
     Ok(RoleSettings {
         role_arn,
         session_name: text("session_name"),
@@ -436,10 +439,7 @@ fn role(value: &Value) -> Result<RoleSettings, BackendError> {
         policy: text("policy"),
         policy_arns: strings(value.get("policy_arns")),
         source_identity: text("source_identity"),
-        tags: tags
-            .iter()
-            .filter_map(|(name, value)| Some((name.to_string(), value.as_str()?.to_owned())))
-            .collect(),
+        tags,
         transitive_tag_keys: strings(value.get("transitive_tag_keys")),
     })
 }

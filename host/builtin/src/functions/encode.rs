@@ -1,10 +1,8 @@
 //! Encodes values as text. The values are wholly known and have no marks.
 
-use std::collections::BTreeMap;
-
 use wardian_lang::quote_string;
 use wardian_plugin::FunctionError;
-use wardian_value::{Str, Value, View};
+use wardian_value::{Mapping, Value, View};
 
 use super::layout::Lines;
 
@@ -63,7 +61,7 @@ fn write(value: &Value, lines: &mut Lines) -> Result<(), FunctionError> {
     Ok(())
 }
 
-fn mapping(elements: &BTreeMap<Str, Value>, lines: &mut Lines) -> Result<(), FunctionError> {
+fn mapping(elements: Mapping<'_>, lines: &mut Lines) -> Result<(), FunctionError> {
     lines.open("{");
     if !elements.is_empty() {
         lines.end_line();

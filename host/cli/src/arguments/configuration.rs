@@ -18,12 +18,12 @@ pub(crate) struct InitArguments {
     /// Select the newest acceptable versions, even if the lock file has others.
     #[arg(long)]
     pub(crate) upgrade: bool,
-    /// Let this plugin's native program, which runs outside of the sandbox, take the place of the
-    /// component that was used so far. Repeatable.
+    /// Allow this plugin's native program, which runs outside of the sandbox, to replace the
+    /// installed component. Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) allow_native: Vec<ProviderAddress>,
-    /// Accept this plugin's publisher, also if it has changed or a signature is missing, and the
-    /// access that the plugin requests, without a question. Repeatable.
+    /// Accept this plugin's publisher, even if it has changed or a signature is missing, and the
+    /// access that the plugin requests, without prompting. Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) accept: Vec<ProviderAddress>,
     /// `readonly`: fail rather than change the lock file.
@@ -33,16 +33,16 @@ pub(crate) struct InitArguments {
     #[arg(long, value_name = "SOURCE")]
     pub(crate) from_module: Option<String>,
     /// A directory with plugin packages, which replaces all other sources of plugins. Repeatable.
-    /// Later runs use it too, until an empty -plugin-dir.
+    /// Later runs use it too, until `init -plugin-dir=` resets it.
     #[arg(long, value_name = "DIR")]
     pub(crate) plugin_dir: Vec<PathBuf>,
-    /// Send no requests: use only what is installed, cached or in local mirrors.
+    /// Send no requests: use only installed or cached packages and local mirrors.
     #[arg(long)]
     pub(crate) offline: bool,
     /// Accepted without effect; signatures are always verified.
     #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1)]
     pub(crate) verify_plugins: Option<String>,
-    /// `false`: do not install modules. Those that are installed must match the configuration.
+    /// `false`: do not install modules. Installed modules must match the configuration.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) get: bool,
     /// Accepted without effect; no version or source depends on variables.
@@ -92,10 +92,10 @@ pub(crate) struct BackendArguments {
     /// Repeatable.
     #[arg(long, value_name = "ARGUMENT")]
     pub(crate) backend_config: Vec<String>,
-    /// Leave the states where they are, whatever the previous backend was.
+    /// Use the configured backend, and leave existing states where they are.
     #[arg(long)]
     pub(crate) reconfigure: bool,
-    /// Copy the states to a changed backend.
+    /// Copy the states to the new backend if the backend has changed.
     #[arg(long)]
     pub(crate) migrate_state: bool,
     /// Like -migrate-state, without asking.
@@ -210,7 +210,7 @@ pub(crate) enum MetadataCommand {
 /// `metadata functions`.
 #[derive(Args, Debug)]
 pub(crate) struct MetadataFunctionsArguments {
-    /// Print JSON; there is no other form.
+    /// Print JSON; required, because there is no other format.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -8,7 +8,7 @@ use crate::product::Product;
 
 const MAIN_COMMANDS: [&str; 5] = ["init", "validate", "plan", "apply", "destroy"];
 
-/// The widest text: longer lines are hard to read, however wide the terminal is.
+/// The maximum width of the text: longer lines are hard to read, even on a wide terminal.
 const MAX_WIDTH: usize = 90;
 
 /// The column of descriptions of options, if the text is wide enough for two columns.

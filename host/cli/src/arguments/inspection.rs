@@ -10,13 +10,13 @@ use super::options::{AuditArguments, ColorArguments, ViewArguments};
 /// `console`.
 #[derive(Args, Debug)]
 pub(crate) struct ConsoleArguments {
-    /// Make a plan first, and evaluate expressions against the planned state.
+    /// Create a plan first, and evaluate expressions against the planned state.
     #[arg(long)]
     pub(crate) plan: bool,
     /// The state file to read, instead of terraform.tfstate.
     #[arg(long, value_name = "PATH")]
     pub(crate) state: Option<PathBuf>,
-    /// Accepted without effect; the console asks for no values.
+    /// Accepted without effect; the console never prompts for values.
     #[arg(long, hide = true, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) input: bool,
     /// Accepted without effect; expressions are evaluated against the whole state.
@@ -33,7 +33,7 @@ pub(crate) struct ConsoleArguments {
 /// `output`.
 #[derive(Args, Debug)]
 pub(crate) struct OutputArguments {
-    /// The name of the only output to print.
+    /// The name of the output to print; without it, all outputs are printed.
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Print JSON.
@@ -52,16 +52,16 @@ pub(crate) struct OutputArguments {
 /// `graph`.
 #[derive(Args, Debug)]
 pub(crate) struct GraphArguments {
-    /// Print the whole graph of this kind of run, instead of only the resources.
+    /// Print the complete graph of this operation, instead of only the resources.
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<GraphKind>,
-    /// Print the graph of a saved plan's actions, destruction included.
+    /// Print the graph of a saved plan's actions, including destroy actions.
     #[arg(long, value_name = "PATH")]
     pub(crate) plan: Option<PathBuf>,
     /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "dot")]
     pub(crate) format: GraphFormat,
-    /// Color the edges of a cycle in the graph of a run.
+    /// Color the edges of a cycle in the graph of an operation.
     #[arg(long)]
     pub(crate) draw_cycles: bool,
     /// Accepted without effect.
@@ -74,12 +74,12 @@ pub(crate) struct GraphArguments {
     pub(crate) view: ColorArguments,
 }
 
-/// The run whose graph is drawn.
+/// The operation whose graph is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum GraphKind {
     /// A plan.
     Plan,
-    /// A plan that only reads.
+    /// A refresh-only plan.
     PlanRefreshOnly,
     /// A plan to destroy everything.
     PlanDestroy,
@@ -92,7 +92,7 @@ pub(crate) enum GraphKind {
 pub(crate) enum GraphFormat {
     /// For Graphviz.
     Dot,
-    /// For Mermaid, which many web pages draw.
+    /// For Mermaid, which many Markdown viewers render.
     Mermaid,
 }
 

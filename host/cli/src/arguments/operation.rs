@@ -19,12 +19,12 @@ pub(crate) struct PlanArguments {
     /// Save the plan to this file.
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Encrypt the plan file with the passphrase in WARDIAN_PLAN_PASSPHRASE, or with one that is
-    /// asked for.
+    /// Encrypt the plan file with the passphrase in WARDIAN_PLAN_PASSPHRASE, or one entered at the
+    /// prompt.
     #[arg(long, requires = "out")]
     pub(crate) encrypt: bool,
-    /// Write configuration for imported objects that have none to this file, which must not
-    /// exist.
+    /// Generate configuration for imported objects that have none, and write it to this file, which
+    /// must not exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) generate_config_out: Option<PathBuf>,
     /// Exit with 2 if there are changes, and with 0 if there are none.
@@ -114,10 +114,10 @@ pub(crate) struct RefreshArguments {
 /// `import`.
 #[derive(Args, Debug)]
 pub(crate) struct ImportArguments {
-    /// The address of the instance to import the object to.
+    /// The address of the resource instance to which the object is imported.
     #[arg(value_name = "ADDRESS")]
     pub(crate) address: String,
-    /// The provider's ID of the object.
+    /// The object's ID, in the form that the provider requires.
     #[arg(value_name = "ID", allow_hyphen_values = true)]
     pub(crate) id: String,
     /// The directory of the configuration, instead of the current one.

@@ -38,10 +38,10 @@ pub(crate) struct AuditArguments {
 /// The option for untrusted configurations.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct TrustArguments {
-    /// Do not trust the configuration, for example that of a pull request: native plugins run
-    /// only confined and if the organisation's policy allows it, nothing is written or started,
-    /// requests go only where the organisation's policy allows, and files outside the directory
-    /// are not read.
+    /// Do not trust the configuration, such as one from a pull request: native plugins run only if
+    /// they are confined and the organisation's policy allows it, nothing is written or started,
+    /// requests go only to hosts that the organisation's policy allows, and files outside the
+    /// directory are not read.
     #[arg(long)]
     pub(crate) untrusted: bool,
 }
@@ -158,7 +158,7 @@ impl StateOutArguments {
 /// Options for running an operation.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct OperationArguments {
-    /// `false`: never ask for values of variables.
+    /// `false`: never prompt for values of variables.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) input: bool,
     /// The maximum number of concurrent provider operations.
@@ -166,13 +166,13 @@ pub(crate) struct OperationArguments {
     pub(crate) parallelism: usize,
 }
 
-/// Options for making a plan.
+/// Options for creating a plan.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanningArguments {
     /// Plan to destroy every object.
     #[arg(long)]
     pub(crate) destroy: bool,
-    /// Only update the state to match the real objects.
+    /// Only update the state to match the remote objects.
     #[arg(long)]
     pub(crate) refresh_only: bool,
     #[command(flatten)]
@@ -182,7 +182,7 @@ pub(crate) struct PlanningArguments {
 /// Options for the scope of a plan.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ScopeArguments {
-    /// `false`: plan from the state, without reading the real objects first.
+    /// `false`: create the plan from the state, without reading remote objects first.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) refresh: bool,
     /// Replace this instance even if no change requires it. Repeatable.
@@ -191,14 +191,14 @@ pub(crate) struct ScopeArguments {
     /// Include only this module, resource or instance, and its dependencies. Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) target: Vec<TargetAddress>,
-    /// Leave out this module, resource or instance, and everything that depends on it.
-    /// Repeatable; cannot be combined with -target.
+    /// Exclude this module, resource or instance, and everything that depends on it. Repeatable;
+    /// cannot be combined with -target.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["target", "target_file"])]
     pub(crate) exclude: Vec<TargetAddress>,
     /// Include only the addresses in this file, one on each line, like -target. Repeatable.
     #[arg(long, value_name = "PATH")]
     pub(crate) target_file: Vec<PathBuf>,
-    /// Leave out the addresses in this file, one on each line, like -exclude. Repeatable.
+    /// Exclude the addresses in this file, one on each line, like -exclude. Repeatable.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["target", "target_file"])]
     pub(crate) exclude_file: Vec<PathBuf>,
     #[command(flatten)]
@@ -220,7 +220,7 @@ impl PlanningArguments {
         if self.refresh_only && !self.scope.refresh {
             return Err(InvalidOptions::new(
                 "Incompatible options",
-                "-refresh-only only reads the real objects, so it cannot be combined with \
+                "-refresh-only updates the state from the remote objects, so it cannot be combined with \
                  -refresh=false.",
             ));
         }

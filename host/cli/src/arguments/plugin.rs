@@ -31,11 +31,11 @@ pub(crate) enum PluginCommand {
     Bundle(BundleArguments),
     /// Manage the cache of downloaded provider packages.
     Cache(PluginCacheArguments),
-    /// Build a release of a provider, for registries or an OCI registry.
+    /// Build a release of a provider, for a provider registry or an OCI registry.
     ///
-    /// With -dir, writes the files of a release: packages, component, manifest and SHA256SUMS, which
-    /// the publisher signs. With an oci:// address, pushes one tag that serves OpenTofu, Wardian and
-    /// tools for components. The same input results in the same bytes.
+    /// With -dir, writes the files of a release: packages, component, manifest and SHA256SUMS,
+    /// which the publisher signs. With an oci:// address, pushes one tag that OpenTofu, Wardian and
+    /// WebAssembly component tools can use. Equal inputs produce identical bytes.
     Publish(Box<PluginPublishArguments>),
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct PluginPublishArguments {
     /// Pack the component into a zip file as well, for registries that accept only zip files.
     #[arg(long)]
     pub(crate) component_zip: bool,
-    /// A description for tools for components.
+    /// A description of the provider, for WebAssembly component tools.
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
     /// The license, as an SPDX expression.
@@ -76,7 +76,7 @@ pub(crate) struct PluginPublishArguments {
     /// Write the release into this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Replace a version that is published with other content.
+    /// Overwrite a published version that has different content.
     #[arg(long)]
     pub(crate) replace: bool,
     #[command(flatten)]
@@ -113,7 +113,7 @@ pub(crate) struct PluginCachePruneArguments {
     /// The size to which the cache is reduced, such as 500MB or 2GB; 0 removes everything.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_size: u64,
-    /// Only list what would be removed.
+    /// Only list the packages that would be removed.
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

@@ -24,16 +24,16 @@ pub(crate) struct PolicyArguments {
 pub(crate) enum PolicyCommand {
     /// Check policies for errors.
     ///
-    /// Reads the policies of all levels or, if a file is given, only that file, as if it were
-    /// the organisation's.
+    /// Reads the policies of all levels or, if a file is given, only that file, as an
+    /// organisation-level policy.
     Check(PolicyCheckArguments),
-    /// Explain what policies allow a plugin to do, and which rules allow it.
+    /// Explain which access policies grant a plugin, and by which rules.
     Explain(PolicyExplainArguments),
     /// Grant a plugin the access that it requests.
     ///
-    /// Adds rules to wardian.policy.hcl in the configuration's directory: for all requests of
-    /// the plugin that no policy grants yet or, if a capability is given, for that capability,
-    /// with the arguments that `allow` has in a policy.
+    /// Adds rules to wardian.policy.hcl in the configuration's directory: for all requests of the
+    /// plugin that no policy grants yet or, if a capability is given, for that capability. The
+    /// options correspond to the arguments of an `allow` block in a policy.
     ///
     /// With -template, adds the rules that a well-known native provider needs, and confines it to
     /// them. Some templates need values that only you know, in -hosts or -directories.
@@ -41,9 +41,9 @@ pub(crate) enum PolicyCommand {
     /// Learn the policy that a command needs.
     ///
     /// Runs the command, and writes the smallest policy that allows its accesses. During the run,
-    /// plugins may open connections and read files although no rule grants it. Denials in
-    /// policies, protected files, keys and metadata addresses stay out of reach, and plugins write
-    /// no files and start no programs. Native plugins run confined.
+    /// plugins may open connections and read files even if no rule grants this access. Access that
+    /// policies deny, protected files, keys and metadata addresses remain denied, and plugins
+    /// cannot write files or start programs. Native plugins run confined.
     ///
     /// Review the rules: a malicious plugin's accesses are also learnt.
     Learn(Box<PolicyLearnArguments>),
@@ -110,17 +110,17 @@ pub(crate) struct PolicyGrantArguments {
     /// The reason, for readers of the policy.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// Grant what Wardian's template for this native provider contains. Its options are -hosts,
+    /// Add the rules of Wardian's template for this native provider. Supports the options -hosts,
     /// -ports (of these hosts), -directories and -instance-credentials.
     #[arg(long)]
     pub(crate) template: bool,
-    /// Include the addresses at which clouds serve the credentials of a machine.
+    /// Include the metadata addresses at which clouds serve a machine's credentials.
     #[arg(long)]
     pub(crate) instance_credentials: bool,
     /// Use the version that `wardian init -upgrade` would select.
     #[arg(long)]
     pub(crate) upgrade: bool,
-    /// Add the rules without asking.
+    /// Add the rules without asking for approval.
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

@@ -41,7 +41,7 @@ pub(crate) enum ProvidersCommand {
 /// `providers schema`.
 #[derive(Args, Debug)]
 pub(crate) struct ProvidersSchemaArguments {
-    /// Print JSON; there is no other form.
+    /// Print JSON; required, because there is no other format.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

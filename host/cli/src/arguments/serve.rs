@@ -25,7 +25,7 @@ pub(crate) struct ServedArguments {
     /// plugin such as hashicorp/random.
     #[arg(value_name = "PLUGIN")]
     pub(crate) plugin: String,
-    /// Serve only this version of the protocol: 5 or 6. By default the host chooses one of both.
+    /// Serve only this version of the protocol: 5 or 6. By default, the host chooses the version.
     #[arg(long, value_name = "VERSION")]
     pub(crate) protocol: Option<Protocol>,
     /// The provider's address, if the file's name does not contain it.

@@ -23,30 +23,31 @@ pub(crate) struct StateArguments {
 pub(crate) enum StateCommand {
     /// Print the identities of instances as JSON.
     ///
-    /// An identity is what a provider needs to find the object again. Instances whose provider
-    /// stores no identity are omitted.
+    /// A provider uses an identity to find an object. Instances whose provider stores no identity
+    /// are omitted.
     Identities(StateIdentitiesArguments),
     /// List the instances in the state.
     #[command(alias = "ls")]
     List(StateListArguments),
     /// Change addresses in the state.
     ///
-    /// Moves an instance, a resource with all its instances, or a module instance with all of
-    /// its resources. The real objects are not changed. The previous state is saved to a file
-    /// with the time in its name.
+    /// Moves an instance, a resource with all its instances, or a module instance with all of its
+    /// resources. Remote objects are not changed. The previous state is saved to a file with the
+    /// time in its name.
     #[command(alias = "move")]
     Mv(StateMvArguments),
     /// Print the state file.
     Pull(StatePullArguments),
-    /// Replace the state with a file.
+    /// Replace the state with the content of a file.
     ///
-    /// Rejects a state of another lineage, and a state that is older than the current one.
+    /// Rejects a state with another lineage, and a state that is older than the current one.
     Push(StatePushArguments),
-    /// Assign objects to another provider.
+    /// Replace the provider of resources in the state.
     ReplaceProvider(StateReplaceProviderArguments),
     /// Remove objects from the state without destroying them.
     ///
-    /// The real objects remain. The previous state is saved to a file with the time in its name.
+    /// The remote objects continue to exist. The previous state is saved to a file with the time in
+    /// its name.
     #[command(alias = "remove")]
     Rm(StateRmArguments),
     /// Show one instance.
@@ -56,13 +57,13 @@ pub(crate) enum StateCommand {
 /// `state identities`.
 #[derive(Args, Debug)]
 pub(crate) struct StateIdentitiesArguments {
-    /// Only these modules, resources or instances.
+    /// Include only these modules, resources or instances.
     #[arg(value_name = "ADDRESS")]
     pub(crate) addresses: Vec<TargetAddress>,
-    /// Print JSON; there is no other form.
+    /// Print JSON; required, because there is no other format.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Only instances whose attribute `id` is this.
+    /// Include only instances whose `id` attribute has this value.
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     /// The state file to read, instead of terraform.tfstate.
@@ -97,10 +98,10 @@ pub(crate) struct StateMvArguments {
     /// The new address.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: TargetAddress,
-    /// Only show what would be moved.
+    /// Only show which instances would be moved.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The backup file for the previous state of -state-out.
+    /// The backup file for the previous content of the file of -state-out.
     #[arg(long, value_name = "PATH")]
     pub(crate) backup_out: Option<PathBuf>,
     /// Accepted without effect; there is no remote backend.
@@ -172,7 +173,7 @@ pub(crate) struct StateRmArguments {
     /// Modules, resources or instances.
     #[arg(value_name = "ADDRESS", required = true)]
     pub(crate) addresses: Vec<TargetAddress>,
-    /// Only show what would be removed.
+    /// Only show which instances would be removed.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Accepted without effect; there is no remote backend.

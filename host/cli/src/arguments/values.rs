@@ -18,7 +18,7 @@ pub(super) fn parallelism(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses `10s`, `1m30s` or `0`: Go's notation of durations.
+/// Parses a duration in Go's syntax, such as `10s`, `1m30s` or `0`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let parsed = GoDuration::parse(text).ok().and_then(GoDuration::to_std);
     parsed.ok_or_else(|| "it must be a duration such as 30s, 5m or 1h30m".to_owned())

@@ -90,7 +90,7 @@ impl CommandSpec for DestroyArguments {
     }
 }
 
-/// Makes a plan, asks for approval and applies it; or applies a saved plan.
+/// Creates a plan, asks for approval and applies it; or applies a saved plan.
 async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
         return saved(context, path, arguments).await;
@@ -134,7 +134,8 @@ async fn plan_and_apply(
     let mode = request.options.mode;
     let mut operation = Operation::prepare(context, request).await?;
     let (plan, diagnostics) = operation.plan(&request.options, context).await;
-    let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
+    // The process ends after the apply, and freeing a large plan takes time.
+    let Some(plan) = plan.map(ManuallyDrop::new) else { return Err(Failure::Diagnostics(diagnostics)) };
     report::plan(&context.shell, &plan);
     if diagnostics.has_errors() {
         return Err(Failure::Diagnostics(diagnostics));
@@ -212,21 +213,21 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
         return Err(Failure::error(
             "Cannot apply incomplete plan",
             "An error ended the planning early, and the incomplete plan was saved for inspection only. Fix \
-             the error and make a new plan.",
+             the error and create a new plan.",
         ));
     }
     if plan.secrets == ObjectSecrets::Withheld {
         return Err(Failure::error(
             "Cannot apply plan of untrusted configuration",
-            "The plan was made with -untrusted: it contains no sensitive values, and is for review only. Review \
-             the configuration, and make a new plan without -untrusted.",
+            "The plan was created with -untrusted: it contains no sensitive values, and is for review only. \
+             Review the configuration, and create a new plan without -untrusted.",
         ));
     }
     if !plan.is_applyable() && plan.has_changes() {
         return Err(Failure::error(
             "Cannot apply non-applyable plan",
-            "The saved plan shows only changes that a refresh-only plan cannot make, such as removing an \
-             output that is no longer declared. Make a plan without -refresh-only to apply them.",
+            "The saved plan shows only changes that a refresh-only plan cannot apply, such as removing an \
+             output that is no longer declared. Create a plan without -refresh-only to apply them.",
         ));
     }
     let module = &run.configuration.root().module;

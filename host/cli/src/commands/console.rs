@@ -40,7 +40,7 @@ random_id.a.hex. The values of resources come from the state.
 type(EXPRESSION) shows the type of a value.
 
 An expression can span several lines while a bracket is open; an empty
-line ends it. To end, type \"exit\" or press Control-D.
+line ends it. To exit, type \"exit\" or press Control-D.
 ";
 
 #[async_trait(?Send)]

@@ -116,7 +116,6 @@ fn configuration(context: &CommandContext, directory: Option<&Path>) -> Outcome<
     Ok(configuration)
 }
 
-/// Checks that the configuration declares the resource.
 fn check_declared(configuration: &Configuration, address: &ResourceInstanceAddress) -> Outcome<()> {
     let resource = address.config();
     if configuration.module(&resource.module).is_none() {

@@ -1,5 +1,6 @@
 //! `wardian plan`: shows the changes that an apply would make.
 
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -92,7 +93,8 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     };
     let operation = Operation::prepare(context, &request).await?;
     let (plan, diagnostics) = operation.plan(&options, context).await;
-    let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
+    // The process ends after the command, and freeing a large plan takes time.
+    let Some(plan) = plan.map(ManuallyDrop::new) else { return Err(Failure::Diagnostics(diagnostics)) };
     // An incomplete configuration is written too; the user can complete it.
     let generated = match &arguments.generate_config_out {
         Some(path) if generated_configuration::write(path, &plan)? => Some(path),

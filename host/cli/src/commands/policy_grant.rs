@@ -43,7 +43,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
         return from_template::run(context, arguments).await;
     }
     if arguments.instance_credentials {
-        return Err(usage("Template required", "-instance-credentials extends the rules of -template."));
+        return Err(usage("Template required", "-instance-credentials can be used only with -template."));
     }
     let asked = match &arguments.capability {
         Some(capability) => vec![stated(context, capability, arguments)?],

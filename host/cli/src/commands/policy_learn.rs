@@ -79,14 +79,14 @@ impl CommandSpec for PolicyLearnArguments {
             Command::Apply(_) | Command::Destroy(_) | Command::Import(_) => {
                 return Err(InvalidOptions::new(
                     "Command changes objects",
-                    "While a policy is learnt, plugins may make accesses that no rule grants. Learn from `plan` \
-                     first. To learn from a command that changes objects, add the option -allow-changes before \
-                     the command.",
+                    "While a policy is learnt, plugins may use access that no rule grants. Run `wardian \
+                     policy learn -- plan` first. To learn a policy from a command that changes objects, add \
+                     the option -allow-changes before `--`.",
                 ));
             }
             _ => {
                 return Err(InvalidOptions::new(
-                    "Command cannot be learnt from",
+                    "No policy can be learnt from this command",
                     "A policy is learnt from plan, refresh or validate, and with -allow-changes from apply, \
                      destroy or import.",
                 ));
@@ -160,8 +160,9 @@ async fn learn(
     }
     if !unopened.is_empty() {
         let mut text = PrintableText::from(
-            "Native plugins could not read these files in this run, because no rule granted them before it. The \
-             policy now grants them; learn again with the option -append:",
+            "Native plugins could not read these files in this run, because no rule granted them before it. \
+             The policy now grants them: run the same `wardian policy learn` command again with -append. The \
+             files:",
         );
         for path in &unopened {
             append!(text, "\n - {}", path.display());
@@ -170,7 +171,8 @@ async fn learn(
     }
     if !matches!(outcome, Ok(Status::Success | Status::Changes)) {
         context.shell.note(printable!(
-            "The command failed, so the policy may be incomplete. Learn again with the option -append."
+            "The command failed, so the policy may be incomplete. Run the same `wardian policy learn` \
+             command again with -append."
         ));
     }
     Ok(())

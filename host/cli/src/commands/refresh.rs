@@ -1,4 +1,4 @@
-//! `wardian refresh`: updates the state to match the real objects, without asking for approval.
+//! `wardian refresh`: updates the state to match the remote objects, without asking for approval.
 
 use std::path::Path;
 

@@ -68,7 +68,7 @@ pub(super) enum Content<'a> {
     /// Ordered elements.
     List {
         elements: Vec<Difference<'a>>,
-        /// Whether unchanged neighbors of changes are shown.
+        /// Whether unchanged neighbours of changes are shown.
         neighbours: bool,
     },
     /// Unordered elements.
@@ -196,7 +196,7 @@ fn keys<'a>(sides: Sides<'a>) -> Vec<&'a str> {
     let of = |side: Option<&'a Value>| side.and_then(Value::as_mapping);
     let mut keys: Vec<&'a str> = match (of(sides.before), of(sides.after)) {
         (Some(before), Some(after)) => {
-            let added = after.keys().filter(|key| !before.contains_key(&***key));
+            let added = after.keys().filter(|key| !before.contains_key(key));
             before.keys().chain(added).map(|key| &**key).collect()
         }
         (Some(one), None) | (None, Some(one)) => return one.keys().map(|key| &**key).collect(),

@@ -33,7 +33,7 @@ use checks::Check;
 use objects::Module;
 use values::{PlainValue, TypeDocument};
 
-/// The version of the state format.
+/// The `format_version` of `show -json` for a state.
 const STATE_FORMAT_VERSION: &str = "1.0";
 
 /// The document of `show -json` for a state.

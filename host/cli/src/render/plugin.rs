@@ -130,7 +130,6 @@ impl<'a> PluginReport<'a> {
     }
 }
 
-/// Returns the report as text.
 pub(crate) fn report_text(
     report: &PluginReport<'_>,
     asked: &[CapabilityRequest],

@@ -27,7 +27,6 @@ pub(crate) struct StateObject<'a> {
     pub(crate) deposed: Option<&'a str>,
     /// The provider configuration that manages the object.
     pub(crate) provider: &'a ProviderConfigAddress,
-    /// The schema of the value.
     pub(crate) schema: &'a Schema,
     /// The schema version with which the object was stored.
     pub(crate) schema_version: u64,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use wardian_printable::{PrintableText, append, append_line};
 use wardian_state::OutputValue;
-use wardian_value::{Str, Type, Value, View};
+use wardian_value::{Mapping, Str, Type, Value, View};
 
 use super::layout::{escaped_line, quoted};
 use super::style::Page;
@@ -106,7 +106,7 @@ fn sequence(page: &mut Page, elements: &[Value], indent: usize) {
     page.push("]");
 }
 
-fn mapping(page: &mut Page, elements: &BTreeMap<Str, Value>, indent: usize) {
+fn mapping(page: &mut Page, elements: Mapping<'_>, indent: usize) {
     if elements.is_empty() {
         page.push("{}");
         return;

@@ -73,7 +73,7 @@ async fn dropped_command_is_terminated() {
 }
 
 #[tokio::test]
-async fn canceled_read_preserves_events() {
+async fn cancelled_read_preserves_events() {
     let server = Server::start(Proof::Basic, None).await;
     let connection = connection(&values(&server, &[]));
     let mut command = connection.execute("several parts").await.unwrap();

@@ -43,7 +43,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Returns the header in the notation of diagnostics: `resource "aws_instance" "web"`.
+    /// Returns the header as it is displayed in diagnostics: `resource "aws_instance" "web"`.
     pub fn context(&self) -> String {
         format!("{} \"{}\" \"{}\"", block_kind(self.mode), self.type_name, self.name)
     }

@@ -41,7 +41,7 @@ pub(super) fn file_body<'a>(body: &'a Body, problems: &mut Diagnostics) -> Cow<'
     body
 }
 
-/// Returns a block's header in the notation of diagnostics: `resource "a" "b"`.
+/// Returns a block's header as it is displayed in diagnostics: `resource "a" "b"`.
 pub(super) fn title(block: &Block) -> String {
     let labels: Vec<&Str> = block.labels.iter().map(|label| &label.text).collect();
     labels.iter().fold(block.kind.to_string(), |title, label| format!("{title} \"{label}\""))

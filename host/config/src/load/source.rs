@@ -56,7 +56,6 @@ pub(super) fn escapes(call: &ModuleCall, package: &Path) -> Diagnostic {
         .in_block(format!("module \"{}\"", call.name))
 }
 
-/// Returns a reason as a sentence.
 fn sentence(reason: &str) -> String {
     let mut characters = reason.chars();
     let first = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

@@ -45,8 +45,8 @@ impl Configuration {
             if !node.path.is_root() {
                 for config in node.module.provider_configs.values().filter(|config| is_empty(config)) {
                     let detail = format!(
-                        "A module receives the configuration of {} from its caller without an empty block. \
-                         Remove the block; list aliases that the caller must pass in \
+                        "A module receives the configuration of {} from its caller even without this empty \
+                         block. Remove the block; list aliases that the caller must pass in \
                          configuration_aliases in required_providers.",
                         config.local_name
                     );

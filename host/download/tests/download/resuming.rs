@@ -167,7 +167,7 @@ impl DownloadObserver for Arrival {
 }
 
 #[tokio::test]
-async fn canceled_download_is_resumed_by_the_next_process() {
+async fn cancelled_download_is_resumed_by_the_next_process() {
     within_limit(async {
         let server = Server::start(|request| match request.header("range") {
             None => Reply::raw(
@@ -205,7 +205,7 @@ async fn canceled_download_is_resumed_by_the_next_process() {
 }
 
 #[tokio::test]
-async fn canceled_download_without_digest_leaves_no_files() {
+async fn cancelled_download_without_digest_leaves_no_files() {
     within_limit(async {
         let server = Server::start(|_| {
             Reply::raw("HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 10\r\n\r\n0123", Next::Hang)

@@ -64,8 +64,8 @@ impl ApplyWalk<'_> {
         self.store(address, &subject.provider_config, instance)
     }
 
-    /// Removes forgotten objects from the state. Nothing depends on this step, and the real objects
-    /// do not change.
+    /// Removes forgotten objects from the state. Nothing depends on this step, and the remote
+    /// objects do not change.
     pub(super) fn forget(&mut self) {
         let plan = self.plan;
         for change in plan.changes.iter().filter(|change| change.action == Action::Forget) {

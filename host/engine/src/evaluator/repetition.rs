@@ -139,7 +139,7 @@ fn keys(value: &Value) -> Result<Option<BTreeMap<Str, Value>>, Refusal> {
         return Ok(None);
     }
     if let Some(elements) = value.as_mapping() {
-        return Ok(Some(elements.clone()));
+        return Ok(Some(elements.to_map()));
     }
     let mut found = BTreeMap::new();
     for element in value.as_elements().unwrap_or_default() {

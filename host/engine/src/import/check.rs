@@ -38,8 +38,8 @@ pub fn without_configuration(
 /// Returns the error for a resource instance that does not exist in the configuration.
 pub fn no_instance(address: &ResourceInstanceAddress) -> Diagnostic {
     let detail = format!(
-        "The configuration has no instance {address} to import to. Change the count or for_each of the \
-         resource, or of the modules around it, to include it."
+        "The configuration has no instance {address} to which an object could be imported. Change the count \
+         or for_each of the resource, or of a module that contains it, so that this instance exists."
     );
     Diagnostic::error(NO_CONFIGURATION, detail)
 }
@@ -49,13 +49,13 @@ fn refusal(import: &Import, address: &ResourceAddress, missing: MissingConfigura
         || import.target.resource.as_ref().is_some_and(|resource| resource.key.is_some());
     if !address.module.is_root() {
         Some(format!(
-            "The configuration has no resource {address} to import to. Add its block; configuration can be \
-             generated only for resources of the root module."
+            "The configuration has no resource {address} to which an object could be imported. Add its \
+             block; configuration can be generated only for resources of the root module."
         ))
     } else if missing == MissingConfiguration::Refused {
         Some(format!(
-            "The configuration has no resource {address} to import to. Add its block, or generate it with\n    \
-             wardian plan -generate-config-out=generated.tf"
+            "The configuration has no resource {address} to which an object could be imported. Add its \
+             block, or generate it with\n    wardian plan -generate-config-out=generated.tf"
         ))
     } else if import.for_each.is_some() || has_key {
         Some(format!(

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting};
-use wardian_value::{Path, PathStep, Refinement, Type, Value, View, msgpack};
+use wardian_value::{Mapping, Path, PathStep, Refinement, Type, Value, View, msgpack};
 
 use super::plan_valid::Violation;
 
@@ -34,6 +34,9 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
     }
     for (name, attribute) in &block.attributes {
         if let (Some(planned), Some(actual)) = (planned.get(name), actual.get(name)) {
+            if planned == actual {
+                continue;
+            }
             let path = path.attribute(name.clone());
             let before = found.len();
             check_value(planned, actual, &path, found);
@@ -78,7 +81,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                         None => found.push((path.clone(), format!("block key {key:?} has vanished"))),
                     }
                 }
-                for key in actual.keys().filter(|key| !planned.contains_key(*key)) {
+                for key in actual.keys().filter(|key| !planned.contains_key(key)) {
                     found.push((path.clone(), format!("new block key {key:?} has appeared")));
                 }
             }
@@ -140,7 +143,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
                     None => found.push((path.clone(), format!("element {key:?} has vanished"))),
                 }
             }
-            for key in b.keys().filter(|key| !a.contains_key(*key)) {
+            for key in b.keys().filter(|key| !a.contains_key(key)) {
                 found.push((path.clone(), format!("new element {key:?} has appeared")));
             }
         }
@@ -207,7 +210,7 @@ fn type_mismatch(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> 
         let length = actual
             .as_elements()
             .map(<[Value]>::len)
-            .or_else(|| actual.as_mapping().map(std::collections::BTreeMap::len))
+            .or_else(|| actual.as_mapping().map(Mapping::len))
             .is_none_or(|n| {
                 r.min_length.is_none_or(|least| n >= least) && r.max_length.is_none_or(|most| n <= most)
             });

@@ -127,7 +127,7 @@ fn keep_ignored(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]
                 let part = keep_ignored(now, before, rest, names);
                 match (value.ty(), value.as_mapping()) {
                     (Type::Map(_), Some(parts)) => {
-                        let mut parts = parts.clone();
+                        let mut parts = parts.to_map();
                         parts.insert(name.clone(), part);
                         map_of(value, parts)
                     }
@@ -161,7 +161,7 @@ fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
     match value.as_mapping() {
         // An ignored key exists in the result only if it exists in the prior object's map.
         Some(parts) if is_map(value) => {
-            let mut parts = parts.clone();
+            let mut parts = parts.to_map();
             for name in names {
                 match prior.get(name) {
                     Some(before) => _ = parts.insert((*name).clone(), before.clone()),

@@ -120,7 +120,7 @@ fn check_nested_block(
                 let absent = Value::null(config.ty().clone());
                 check_block(block, prior.get(key).unwrap_or(&absent), config, planned, &path, found);
             }
-            for key in config.keys().filter(|key| !planned.contains_key(*key)) {
+            for key in config.keys().filter(|key| !planned.contains_key(key)) {
                 let text = format!("the block {key:?} of the configuration is not planned");
                 found.push((path.clone(), text));
             }
@@ -164,6 +164,11 @@ fn check_attributes(
     found: &mut Vec<Violation>,
 ) {
     for (name, attribute) in attributes {
+        if let (Some(config), Some(planned)) = (config.get(name), planned.get(name))
+            && (config == planned || attribute.setting.is_computed() && config.is_null())
+        {
+            continue;
+        }
         let ty = || attribute.implied_type();
         let (prior, config, planned) =
             (part(prior, name, ty), part(config, name, ty), part(planned, name, ty));
@@ -285,9 +290,8 @@ fn check_nested_object(
             }
         }
         ObjectNesting::Map => {
-            let empty = BTreeMap::new();
             let (config, planned) =
-                (config.as_mapping().unwrap_or(&empty), planned.as_mapping().unwrap_or(&empty));
+                (config.as_mapping().unwrap_or_default(), planned.as_mapping().unwrap_or_default());
             for (key, planned) in planned {
                 let Some(config) = config.get(key) else {
                     found.push((
@@ -300,7 +304,7 @@ fn check_nested_object(
                 let prior = prior.get(key).unwrap_or(&absent);
                 check_attributes(&object.attributes, prior, config, planned, &path.key(key.clone()), found);
             }
-            for key in config.keys().filter(|key| !planned.contains_key(*key)) {
+            for key in config.keys().filter(|key| !planned.contains_key(key)) {
                 found.push((path.clone(), format!("the key {key:?} of the configuration is not planned")));
             }
         }

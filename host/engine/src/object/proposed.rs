@@ -1,5 +1,5 @@
 //! Computes the proposed new object. It combines the prior state and the configuration before the
-//! provider makes a plan.
+//! provider creates a plan.
 //!
 //! A computed attribute that cannot be set keeps its prior value; an optional and computed
 //! attribute keeps its prior value if the configuration does not set the attribute; all other
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
 };
-use wardian_value::{Str, Type, Value, View};
+use wardian_value::{Mapping, Str, Type, Value, View};
 
 /// Returns the proposed new object of a managed resource.
 pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
@@ -34,29 +34,28 @@ fn propose_block(block: &Block, prior: Option<&Value>, config: &Value) -> Value 
     let Some(config_attributes) = config.as_mapping() else {
         return prior.map_or_else(|| block.empty_value(), Clone::clone);
     };
-    let mut attributes: BTreeMap<Str, Value> = BTreeMap::new();
-    for (name, attribute) in &block.attributes {
+    let attributes = block.attributes.iter().map(|(name, attribute)| {
         let absent = || Value::null(attribute.implied_type());
         let before = prior.map_or_else(absent, |prior| prior_part(prior, name, || attribute.implied_type()));
         let proposed = match config_attributes.get(name) {
             Some(configured) => propose_attribute(attribute, &before, configured),
             None => propose_attribute(attribute, &before, &absent()),
         };
-        attributes.insert(name.clone(), proposed);
-    }
-    for (name, nested) in &block.block_types {
+        (name.clone(), proposed)
+    });
+    let blocks = block.block_types.iter().map(|(name, nested)| {
         let absent = || nested.empty_value();
         let before = prior.map_or_else(absent, |prior| prior_part(prior, name, || nested.implied_type()));
         let proposed = match config_attributes.get(name) {
             Some(configured) => propose_nested_block(nested, &before, configured),
             None => propose_nested_block(nested, &before, &absent()),
         };
-        attributes.insert(name.clone(), proposed);
-    }
-    Value::from_attributes(attributes)
+        (name.clone(), proposed)
+    });
+    Value::object(attributes.chain(blocks))
 }
 
-fn part(attributes: &BTreeMap<Str, Value>, name: &str, absent: impl FnOnce() -> Value) -> Value {
+fn part(attributes: Mapping<'_>, name: &str, absent: impl FnOnce() -> Value) -> Value {
     attributes.get(name).cloned().unwrap_or_else(absent)
 }
 

@@ -1,4 +1,5 @@
-//! The paths that force a replacement: the provider's paths whose values change.
+//! Filters the paths in a provider's `requires_replace` to those whose values change: these force a
+//! replacement.
 
 use wardian_plugin::{Attribute, AttributeType, Block};
 use wardian_value::{Path, PathStep, Value, View};

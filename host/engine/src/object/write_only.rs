@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use wardian_plugin::{Attribute, AttributeType, Block};
-use wardian_value::{Path, Str, Value, View};
+use wardian_value::{Mapping, Path, Str, Value, View};
 
 /// Returns the paths of write-only attributes that have a value. Values have no marks. Cost:
 /// O(size of the value and of its schema).
@@ -27,7 +27,7 @@ fn in_block(block: &Block, value: &Value, path: &Path, found: &mut Vec<Path>) {
 
 fn in_attributes(
     attributes: &BTreeMap<Str, Attribute>,
-    parts: &BTreeMap<Str, Value>,
+    parts: Mapping<'_>,
     path: &Path,
     found: &mut Vec<Path>,
 ) {

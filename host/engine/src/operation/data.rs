@@ -71,7 +71,7 @@ pub fn marked(subject: &Subject, config: &Value, value: &Value) -> Value {
     mark_by_schema(&subject.schema.block, &marked_by_configuration(config, value))
 }
 
-/// Returns a value with the marks of its configuration.
+/// Marks a result at the paths at which its configuration has marks, except for ephemeral marks.
 pub fn marked_by_configuration(config: &Value, value: &Value) -> Value {
     let marks: Vec<(Path, Marks)> = config
         .mark_paths()

@@ -191,10 +191,8 @@ async fn try_find(
         return Err(subject.provider_error(summary, &problem).into());
     }
     if response.imported.is_empty() {
-        let problem = format!(
-            "found no object to import to {address} for [{id}], without reporting an \
-            error."
-        );
+        let problem =
+            format!("returned no object for the import of [{id}] to {address}, without reporting an error.");
         return Err(subject.provider_error("Import returned no resources", &problem).into());
     }
     let found =
@@ -239,9 +237,8 @@ async fn try_read_found(
         Some(object) => Ok((Imported { current, object }, diagnostics)),
         None => {
             let detail = format!(
-                "The provider found no object to import to {} for [{}]. Only existing objects can be \
-                 imported: check the ID, and the region or account that the provider is configured \
-                 for.",
+                "Nothing was imported to {}: the provider found no object [{}]. Only existing objects can be \
+                 imported: check the ID, and the region or account that the provider is configured for.",
                 subject.address,
                 shown(target)
             );

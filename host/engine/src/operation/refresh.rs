@@ -7,7 +7,7 @@ use wardian_plugin::{ClientCapabilities, ReadResourceRequest};
 use wardian_state::Object;
 use wardian_value::Value;
 
-use super::subject::{PersistedMeta, Subject, object_id};
+use super::subject::{PersistedMeta, StoredEncoding, Subject, object_id};
 use crate::events::Event;
 use crate::object::legacy::without_null_blocks;
 
@@ -24,15 +24,25 @@ pub struct Refreshed {
 
 /// Decodes a stored object and, if `read` is set, reads it.
 pub async fn refresh(subject: &Subject, object: &Arc<Object>, read: bool) -> Diagnosed<Refreshed> {
-    let stored = match subject.decode(object).await {
+    let encoding = subject.stored_encoding(object);
+    let stored = match subject.decode(object, encoding).await {
         Ok(stored) => stored,
         Err(found) => return Diagnosed::failed(found),
     };
-    if read { self::read(subject, object, stored).await } else { as_stored(subject, object, stored).into() }
+    if read {
+        read_stored(subject, object, encoding, stored).await
+    } else {
+        as_stored(subject, object, encoding, stored).into()
+    }
 }
 
-fn as_stored(subject: &Subject, object: &Arc<Object>, stored: Value) -> Result<Refreshed, Diagnostics> {
-    let object = if subject.is_as_stored_now(object) {
+fn as_stored(
+    subject: &Subject,
+    object: &Arc<Object>,
+    encoding: StoredEncoding,
+    stored: Value,
+) -> Result<Refreshed, Diagnostics> {
+    let object = if encoding == StoredEncoding::Current {
         Arc::clone(object)
     } else {
         let private = Arc::clone(&object.private);
@@ -43,7 +53,16 @@ fn as_stored(subject: &Subject, object: &Arc<Object>, stored: Value) -> Result<R
 
 /// Reads an object whose stored value was already decoded.
 pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Diagnosed<Refreshed> {
-    let result = try_read(subject, object, stored).await;
+    read_stored(subject, object, subject.stored_encoding(object), stored).await
+}
+
+async fn read_stored(
+    subject: &Subject,
+    object: &Arc<Object>,
+    encoding: StoredEncoding,
+    stored: Value,
+) -> Diagnosed<Refreshed> {
+    let result = try_read(subject, object, encoding, stored).await;
     if result.is_err() {
         subject.events.event(&Event::ReadFailed { address: &subject.address });
     }
@@ -53,6 +72,7 @@ pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Dia
 async fn try_read(
     subject: &Subject,
     object: &Arc<Object>,
+    encoding: StoredEncoding,
     stored: Value,
 ) -> Result<(Refreshed, Diagnostics), Diagnostics> {
     let (address, id) = (&subject.address, object_id(&stored));
@@ -90,7 +110,7 @@ async fn try_read(
     }
     let current = subject.mark_stored(object, &without_null_blocks(&subject.schema.block, &read));
     let unchanged = current == stored && *response.private == *object.private;
-    let object = if unchanged && subject.is_as_stored_now(object) {
+    let object = if unchanged && encoding == StoredEncoding::Current {
         Arc::clone(object)
     } else {
         Arc::new(subject.encode(&current, response.private, object.status, &meta_of(object))?)

@@ -50,6 +50,14 @@ pub struct PersistedMeta {
     pub create_before_destroy: bool,
 }
 
+/// The encoding in which an object is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredEncoding {
+    /// The encoding of the current schema.
+    Current,
+    Other,
+}
+
 impl Subject {
     /// Returns the subject for another object of the same provider; `None` if the provider has no
     /// such resource type.
@@ -71,6 +79,9 @@ impl Subject {
 
     /// Converts the provider's diagnostics about this object.
     pub fn about(&self, diagnostics: &PluginDiagnostics) -> Diagnostics {
+        if diagnostics.is_empty() {
+            return Diagnostics::new();
+        }
         from_plugin_about(diagnostics, &self.address.to_string())
     }
 
@@ -117,7 +128,9 @@ impl Subject {
     /// # Errors
     /// Returns an error for each violation. `did` is the verb in the message.
     pub fn check_conformance(&self, answer: &Value, summary: &str, did: &str) -> Result<(), Diagnostic> {
-        if let Some(path) = set_write_only_paths(&self.schema.block, answer).first() {
+        if self.schema.has_secret()
+            && let Some(path) = set_write_only_paths(&self.schema.block, answer).first()
+        {
             let problem = format!(
                 "{did} an object for {} that has a value for the write-only attribute {path}. Write-only \
                  values are passed to a provider and must not be returned.",
@@ -152,7 +165,7 @@ impl Subject {
     }
 
     /// Decodes the stored object; the provider upgrades it to the current schema.
-    pub async fn decode(&self, object: &Object) -> Result<Value, Diagnostics> {
+    pub async fn decode(&self, object: &Object, encoding: StoredEncoding) -> Result<Value, Diagnostics> {
         let current = u64::try_from(self.schema.version).unwrap_or(0);
         if object.schema_version > current {
             return Err(self
@@ -170,6 +183,7 @@ impl Subject {
                 .into());
         }
         let raw = match &object.attributes {
+            Attributes::Json(json) if encoding == StoredEncoding::Current => RawState::Json(Arc::clone(json)),
             // A provider with an unchanged schema version may not recognize removed attributes.
             Attributes::Json(json) if object.schema_version == current => {
                 RawState::Json(match without_stale(json, self.ty()) {
@@ -207,14 +221,16 @@ impl Subject {
         }
     }
 
-    /// Whether an object is stored in the encoding of the current schema.
-    pub fn is_as_stored_now(&self, object: &Object) -> bool {
+    /// Returns whether an object is stored in the encoding of the current schema.
+    pub fn stored_encoding(&self, object: &Object) -> StoredEncoding {
         match &object.attributes {
-            Attributes::Json(json) => {
-                i64::try_from(object.schema_version) == Ok(self.schema.version)
-                    && is_as_stored_now(json, self.ty())
+            Attributes::Json(json)
+                if i64::try_from(object.schema_version) == Ok(self.schema.version)
+                    && is_as_stored_now(json, self.ty()) =>
+            {
+                StoredEncoding::Current
             }
-            Attributes::Flat(_) => false,
+            Attributes::Json(_) | Attributes::Flat(_) => StoredEncoding::Other,
         }
     }
 

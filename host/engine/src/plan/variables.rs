@@ -11,7 +11,7 @@ use crate::evaluator::declared_marks;
 
 impl Plan {
     /// Sets the values of the ephemeral variables of a saved plan: exactly those that had a value
-    /// when the plan was made.
+    /// when the plan was created.
     ///
     /// # Errors
     /// Returns an error if a value is missing, or if a variable that had no value in the plan has one.
@@ -39,7 +39,7 @@ impl Plan {
 
 fn missing(name: &str) -> Diagnostic {
     let detail = format!(
-        "The ephemeral variable \"{name}\" had a value when the plan was made, and a plan does not store \
+        "The ephemeral variable \"{name}\" had a value when the plan was created, and a plan does not store \
          it. Set it again with -var=\"{name}=...\", in a file for -var-file, or with the environment \
          variable TF_VAR_{name}."
     );
@@ -48,8 +48,8 @@ fn missing(name: &str) -> Diagnostic {
 
 fn unplanned(name: &str) -> Diagnostic {
     let detail = format!(
-        "The ephemeral variable \"{name}\" had no value when the plan was made, so it cannot have one now. \
-         Remove the value, or create a new plan with it."
+        "The ephemeral variable \"{name}\" had no value when the plan was created, so it cannot have one \
+         now. Remove the value, or create a new plan with it."
     );
     Diagnostic::error("Ephemeral variable was not set during planning", detail)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use wardian_address::{
     AbsoluteResourceAddress, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
 };
@@ -36,6 +37,17 @@ pub(super) struct ChangeContents {
     generated_config: Option<String>,
 }
 
+/// The JSON text of a change.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub(super) struct EncodedChange(Box<RawValue>);
+
+impl EncodedChange {
+    pub(super) fn decode(&self) -> Result<ChangeContents, PlanFileError> {
+        serde_json::from_str(self.0.get()).map_err(damaged("plan.json"))
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ImportingContents {
@@ -50,23 +62,16 @@ enum ImportingContents {
 pub(super) struct KnownProviders(HashMap<String, ProviderConfigAddress>);
 
 impl KnownProviders {
-    /// Adds the provider configurations of these changes.
-    pub(super) fn add(&mut self, changes: &[ChangeContents]) -> Result<(), PlanFileError> {
-        for change in changes {
-            if !self.0.contains_key(&change.provider) {
-                let provider = parse(&change.provider, |text| text.parse().ok(), PROVIDER)?;
-                self.0.insert(change.provider.clone(), provider);
-            }
+    fn parse(&mut self, text: &str) -> Result<ProviderConfigAddress, PlanFileError> {
+        if let Some(known) = self.0.get(text) {
+            return Ok(known.clone());
         }
-        Ok(())
-    }
-
-    fn get(&self, text: &str) -> Result<ProviderConfigAddress, PlanFileError> {
-        parse(text, |text| self.0.get(text).cloned(), PROVIDER)
+        let provider: ProviderConfigAddress =
+            parse(text, |text| text.parse().ok(), "provider configuration")?;
+        self.0.insert(text.to_owned(), provider.clone());
+        Ok(provider)
     }
 }
-
-const PROVIDER: &str = "provider configuration";
 
 /// Returns the resource of a change and its provider.
 pub(super) fn decode_provider(
@@ -95,12 +100,12 @@ pub(super) fn encode_change(change: &ResourceChange) -> Result<ChangeContents, P
 
 pub(super) fn decode_change<'a>(
     change: ChangeContents,
-    providers: &KnownProviders,
+    providers: &mut KnownProviders,
     schema_of: &impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,
 ) -> Result<ResourceChange, PlanFileError> {
     let address: ResourceInstanceAddress =
         parse(&change.address, |text| text.parse().ok(), "resource instance")?;
-    let provider = providers.get(&change.provider)?;
+    let provider = providers.parse(&change.provider)?;
     let schema: Arc<Schema> = schema_of(&provider)
         .and_then(|schema| match address.mode() {
             ResourceMode::Managed => schema.resources.get(address.type_name()),

@@ -117,7 +117,13 @@ impl PlanWalk<'_> {
                 }
             }
         }
-        for key in repetition.keys() {
+        let keys = repetition.keys();
+        if address.mode == ResourceMode::Managed {
+            pending.reserve(keys.len());
+            // Moving many changes to larger memory repeatedly takes longer than planning them.
+            self.changes.reserve(keys.len());
+        }
+        for key in keys {
             let instance = address.instance(key.clone());
             let import = imports.remove(&instance).map(|import| import.target);
             if !self.included.instance(&instance) {

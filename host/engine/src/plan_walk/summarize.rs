@@ -86,6 +86,9 @@ fn similar(address: &ResourceInstanceAddress, changes: &[ResourceChange]) -> Str
 /// may no longer exist.
 fn unmatched_replacements(requested: &[ResourceInstanceAddress], changes: &[ResourceChange]) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
+    if requested.is_empty() {
+        return diagnostics;
+    }
     let planned: HashSet<&ResourceInstanceAddress> = changes.iter().map(|change| &change.address).collect();
     for address in requested.iter().filter(|address| !planned.contains(address)) {
         let keyed: Vec<String> = changes

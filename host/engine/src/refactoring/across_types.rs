@@ -56,8 +56,8 @@ impl TypeConversion {
         };
         if !all.capabilities.move_resource_state {
             let detail = format!(
-                "The provider {} cannot convert an object of another resource type, so {from} cannot become \
-                 {to}. Destroy the old object and create a new one, or forget the old one with a \
+                "The provider {} cannot convert an object of another resource type, so {from} cannot be \
+                 moved to {to}. Destroy the old object and create a new one, or forget the old one with a \
                  \"removed\" block and import it to the new address.",
                 target.provider.for_display()
             );
@@ -166,9 +166,9 @@ pub fn check_withheld(
         return Ok(());
     }
     let detail = format!(
-        "{from} cannot become {to} under -untrusted: a stored object keeps its resource type and is passed \
-         only to the provider that wrote it, {}. Plan this move without -untrusted after you have reviewed \
-         it.",
+        "{from} cannot be moved to {to} under -untrusted: a stored object keeps its resource type and is \
+         passed only to the provider that wrote it, {}. Plan this move without -untrusted after you have \
+         reviewed it.",
         source.for_display()
     );
     let problem = Diagnostic::error("Move to another resource type or provider", detail);

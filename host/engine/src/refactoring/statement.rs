@@ -43,7 +43,7 @@ impl Statement {
         }
     }
 
-    /// Whether only the keys of a module change.
+    /// Whether `from` and `to` are the same module call with different instance keys.
     pub fn changes_module_keys_only(&self) -> bool {
         self.from.resource.is_none()
             && self.from.modules.iter().map(|step| &step.name).eq(self

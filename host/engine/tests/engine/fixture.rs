@@ -143,7 +143,7 @@ impl Fixture {
         self.plan_given(configuration, modules, BTreeMap::new(), options)
     }
 
-    /// Makes a plan with root variable values.
+    /// Creates a plan with root variable values.
     pub fn plan_given(
         &self,
         configuration: &str,
@@ -186,7 +186,7 @@ impl Fixture {
         }
     }
 
-    /// Makes a plan and applies it. The state is stored even after errors.
+    /// Creates a plan and applies it. The state is stored even after errors.
     pub fn apply_with(
         &mut self,
         configuration: &str,

@@ -1,7 +1,7 @@
 //! A provider of in-memory objects.
 //!
 //! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret` (sensitive), `label`
-//! (optional and computed), `id` (computed), and `mischief`, which selects a misbehavior.
+//! (optional and computed), `id` (computed), and `mischief`, which selects a misbehaviour.
 //! `memory_gadget` has the same attributes, and a `memory_thing` can move to it. `memory_lookup` is
 //! a data source that finds all existing objects.
 
@@ -29,7 +29,7 @@ pub struct World {
 /// A function that changes a response before it is returned.
 pub type Change<Q, A> = Option<Box<dyn Fn(&Q, &mut A) + Send>>;
 
-/// Misbehavior that is selected by the test instead of the configuration.
+/// Misbehaviour that is selected by the test instead of the configuration.
 #[derive(Default)]
 pub struct Twist {
     pub validate: Change<ValidateConfigRequest, PluginDiagnostics>,
@@ -337,7 +337,7 @@ impl Provider for Memory {
         }
     }
 
-    /// Finds objects by name. Some names select a misbehavior.
+    /// Finds objects by name. Some names select a misbehaviour.
     async fn import_resource_state(&self, _context: &CallContext, request: ImportRequest) -> ImportResponse {
         let ImportTarget::Id(id) = &request.target else {
             return ImportResponse { imported: Vec::new(), deferred: None, diagnostics: refuse() };

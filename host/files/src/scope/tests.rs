@@ -58,7 +58,7 @@ fn paths_do_not_leave_confined_scope() {
         };
         assert!(is_absent, "{absent}");
     }
-    assert!(matches!(kind("up"), Err(FileAccessError::Outside { .. })), "also if it exists");
+    assert!(matches!(kind("up"), Err(FileAccessError::Outside { .. })), "even if it exists");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub struct Entry {
 pub enum SettingValue {
     /// A quoted string.
     Text(String),
-    /// A number in its original notation.
+    /// A number as it is written in the file.
     Number(String),
     /// `true` or `false`.
     Bool(bool),

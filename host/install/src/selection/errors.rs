@@ -27,9 +27,8 @@ pub struct SearchedSource {
 /// A remark about a searched source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceRemark {
-    /// No remark.
     None,
-    /// These versions are available only for other platforms.
+    /// The server has these versions only for other platforms.
     OtherPlatformsOnly(Vec<Version>),
     /// The server does not have the provider.
     NotFound {

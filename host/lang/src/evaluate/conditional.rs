@@ -1,7 +1,7 @@
 //! Evaluates `condition ? a : b`.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_value::{Bound, Marks, Refinement, Type, Value, convert};
+use wardian_value::{Bound, Mapping, Marks, Refinement, Type, Value, convert};
 
 use super::operators::bounds;
 use super::{Evaluated, Evaluation};
@@ -191,10 +191,7 @@ fn lengths(value: &Value) -> (usize, Option<usize>) {
         // Elements of the set may turn out to be equal.
         return (0, None);
     }
-    let known = value
-        .as_elements()
-        .map(<[Value]>::len)
-        .or_else(|| value.as_mapping().map(std::collections::BTreeMap::len));
+    let known = value.as_elements().map(<[Value]>::len).or_else(|| value.as_mapping().map(Mapping::len));
     if let Some(length) = known {
         return (length, Some(length));
     }

@@ -16,9 +16,7 @@ pub enum Cause {
     Value,
     /// The values are not known yet.
     Unknown,
-    /// The values are sensitive.
     Sensitive,
-    /// The values are ephemeral.
     Ephemeral,
 }
 

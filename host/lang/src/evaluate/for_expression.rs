@@ -1,12 +1,12 @@
 //! Evaluates `[for ...]` and `{for ...}`.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::{self, Entry};
+use std::collections::btree_map::Entry;
 use std::iter::Enumerate;
 use std::slice;
 
 use wardian_diagnostic::Diagnostics;
-use wardian_value::{Marks, Number, Str, Type, Value, View, convert};
+use wardian_value::{MappingIter, Marks, Number, Str, Type, Value, View, convert};
 
 use super::{Evaluated, Evaluation};
 use crate::budget::{ELEMENT, ENTRY};
@@ -17,7 +17,7 @@ pub(super) enum Pairs<'v> {
     Indexed(Enumerate<slice::Iter<'v, Value>>),
     /// Elements of a set are their own keys.
     Set(slice::Iter<'v, Value>),
-    Keyed(btree_map::Iter<'v, Str, Value>),
+    Keyed(MappingIter<'v>),
 }
 
 impl Iterator for Pairs<'_> {

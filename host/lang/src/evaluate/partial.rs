@@ -1,4 +1,4 @@
-//! Types of expressions that cannot be evaluated.
+//! Determines the types of expressions that could not be evaluated.
 //!
 //! The result of a conditional has the type to which both sides can be converted, even if the side
 //! that is not selected has an error. For example, `true ? [] : [for n in var.names : n.id]` is a

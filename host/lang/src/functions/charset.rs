@@ -25,9 +25,9 @@ pub(super) enum Charset {
     Latin1,
     Latin5,
     SingleByte(&'static rs::Encoding),
-    /// ASCII, then these 128 characters.
+    /// ASCII, and the characters of the bytes 128 to 255.
     Upper(&'static str),
-    /// These 256 characters.
+    /// The characters of all 256 bytes.
     All(&'static str),
     Big5,
     EucJp,

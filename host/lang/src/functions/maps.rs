@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_value::{Marks, Str, Type, Value, convert};
+use wardian_value::{Mapping, Marks, Str, Type, Value, convert};
 
 use super::string::strings;
 use super::{Body, Failure, Function, Outcome, ParameterType, ResultType};
@@ -73,7 +73,7 @@ fn values_type(arguments: &[Value]) -> Result<Type, Failure> {
 fn values(arguments: &[Value]) -> Outcome {
     let mapping = &arguments[0];
     let ty = values_type(arguments)?;
-    let items = mapping.as_mapping().into_iter().flat_map(BTreeMap::values).cloned();
+    let items = mapping.as_mapping().into_iter().flat_map(Mapping::values).cloned();
     let result = match ty {
         Type::List(element) => Value::list((*element).clone(), items),
         _ => Value::tuple(items),

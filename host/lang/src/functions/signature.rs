@@ -54,7 +54,6 @@ pub fn function_signatures() -> impl Iterator<Item = FunctionSignature> {
     table().values().map(|function| signature(function))
 }
 
-/// Returns the signature of one function.
 pub(crate) fn signature(function: &Function) -> FunctionSignature {
     FunctionSignature {
         name: function.name,

@@ -105,7 +105,6 @@ impl ArchiveGetter<'_> {
     }
 }
 
-/// Returns the name of the file at a URL.
 pub(crate) fn file_name(url: &Url) -> &str {
     url.path().rsplit('/').next().unwrap_or_default()
 }

@@ -50,7 +50,6 @@ fn advice(is_anonymous: bool, status: http::StatusCode) -> &'static str {
     }
 }
 
-/// An object of a package.
 pub(crate) struct PackageObject {
     /// The path of the file.
     pub path: PathBuf,

@@ -191,7 +191,7 @@ async fn local_locations_from_servers_are_rejected() {
         web.fixture.assert_nothing_installed();
     }
     web.server.answer("/loop", Answer::location(&web.server.url("/loop")));
-    assert!(web.failure("/loop").await.contains("more than 10 consecutive servers"));
+    assert!(web.failure("/loop").await.contains("more than 10 consecutive X-Terraform-Get redirects"));
     assert_eq!(web.server.take_lines().iter().filter(|line| line.contains("/loop")).count(), 11);
 }
 

@@ -162,7 +162,7 @@ async fn module_directory_must_be_inside_the_package() {
 }
 
 #[tokio::test]
-async fn canceled_installation_terminates_its_programs() {
+async fn cancelled_installation_terminates_its_programs() {
     let mut fixture = Fixture::new();
     let bin = fixture.path("bin");
     write_file(&bin.join("git"), "#!/bin/sh\necho $$ > \"$HOME/pid\"\nsleep 1000 & wait\n");

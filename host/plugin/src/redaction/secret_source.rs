@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_value::{Marks, Path, Str, Value, View, json};
+use wardian_value::{Mapping, Marks, Path, Str, Value, View, json};
 
 use super::encodings::MIN_PART_LENGTH;
 use crate::raw_state::RawState;
@@ -35,7 +35,7 @@ impl SecretSource {
     pub(super) fn may_be_secret(&self) -> bool {
         match self {
             Self::Marked(_) | Self::All(_) | Self::Parts(..) => true,
-            Self::Object(_, schema) | Self::Stored(_, schema) => schema.block.has_secret(),
+            Self::Object(_, schema) | Self::Stored(_, schema) => schema.has_secret(),
             Self::Configuration(_, schema) => schema.provider.block.has_secret(),
         }
     }
@@ -156,7 +156,7 @@ fn each_object(value: &Value, many: Many, visit: &mut dyn FnMut(&Value)) {
     match many {
         Many::One => visit(value),
         Many::Elements => value.as_elements().unwrap_or_default().iter().for_each(visit),
-        Many::Values => value.as_mapping().into_iter().flat_map(BTreeMap::values).for_each(visit),
+        Many::Values => value.as_mapping().into_iter().flat_map(Mapping::values).for_each(visit),
     }
 }
 

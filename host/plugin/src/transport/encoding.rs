@@ -21,7 +21,7 @@ pub fn encode_value(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, Plu
         .map_err(|error| PluginFailure::InvalidRequest(format!("{what} cannot be encoded: {error}")))
 }
 
-/// Encodes an optional value.
+/// Encodes a value, if there is one, as MessagePack. Errors contain the name `what`.
 ///
 /// # Errors
 /// Returns an error if the value does not have the type, or if the type is missing.

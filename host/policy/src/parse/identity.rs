@@ -54,8 +54,8 @@ impl Reader<'_> {
         // A name has a meaning only together with its issuer: another provider may assign it to
         // another person.
         if !parts.is_empty() && !parts.contains_key(&IdentityPart::Issuer) {
-            let example = "it identifies the provider that confirms the other arguments, for example \
-                           issuer = \"https://token.actions.githubusercontent.com\"";
+            let example = "it identifies the OpenID Connect provider that confirms the other arguments, for \
+                           example issuer = \"https://token.actions.githubusercontent.com\"";
             self.missing(IdentityPart::Issuer.as_str(), block, example);
             return None;
         }

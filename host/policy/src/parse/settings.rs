@@ -49,8 +49,8 @@ impl Reader<'_> {
             if self.level != Level::Organisation {
                 self.problem(
                     "Setting of the organisation",
-                    "Only a policy of the organisation can contain \"untrusted\", because it decides that the \
-                     credentials of a plugin may be used for configurations of other people.",
+                    "Only a policy of the organisation can contain \"untrusted\": this setting allows \
+                     untrusted configurations to use the credentials of a plugin.",
                     &attribute.name_span,
                 );
             }

@@ -1,4 +1,5 @@
-//! The hosts of a learnt rule.
+//! Widens the hosts of learnt rules to the other hosts of the same service, if the plugin's
+//! template contains the service.
 //!
 //! A later resource of a service that is already in use often has another host in the same domain,
 //! such as a bucket that is part of the host name. If the plugin's template contains the host, the

@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn documentation_lists_controlling_variables() {
+    fn documentation_lists_variables_that_control_programs() {
         let text = include_str!("../../../../docs/policy.md");
         for pattern in CONTROLLING.iter().flat_map(|(_, patterns)| *patterns) {
             assert!(text.contains(&format!("`{pattern}`")), "docs/policy.md lacks `{pattern}`");

@@ -73,7 +73,7 @@ async fn descendant_policy_can_kill_remaining_processes() {
 }
 
 #[tokio::test]
-async fn canceled_start_leaves_no_process() {
+async fn cancelled_start_leaves_no_process() {
     let directory = tempfile::tempdir().unwrap();
     let (launcher, _) = launcher();
     for delay in 0..40 {

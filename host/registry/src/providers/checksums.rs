@@ -29,7 +29,6 @@ pub struct SignedChecksums {
     signature: ReleaseSignature,
     /// The URL of the file.
     pub url: Url,
-    /// The digest of the file.
     pub file_digest: Sha256Digest,
 }
 
@@ -66,7 +65,7 @@ impl SignedChecksums {
         self.lines.digest(name)
     }
 
-    /// Returns the digests of all files in the release. In the notation `zh:HEX`, they are the hashes
+    /// Returns the digests of all files in the release. With the prefix `zh:`, they are the hashes
     /// that Terraform writes to a lock file.
     pub fn digests(&self) -> BTreeSet<Sha256Digest> {
         self.lines.0.iter().filter_map(|line| line.digest).collect()

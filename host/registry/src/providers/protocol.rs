@@ -15,7 +15,7 @@ const MAX_PROTOCOLS: usize = 64;
 /// Maximum length of a protocol in bytes. Longer strings are not versions.
 const MAX_PROTOCOL_BYTES: usize = 32;
 
-/// The protocols of a release, in the registry's notation.
+/// The protocols of a release, as the registry returns them.
 pub(super) type ProtocolList = BoundedList<String, MAX_PROTOCOLS>;
 
 /// Returns the protocols that are valid versions, or a placeholder if there are only other strings.

@@ -1,4 +1,4 @@
-//! Versions in the notation of registries.
+//! Versions in responses of registries.
 
 use wardian_address::Version;
 

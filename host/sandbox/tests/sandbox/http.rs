@@ -42,7 +42,7 @@ async fn granted_request_arrives_and_is_recorded_for_its_resource() {
 }
 
 #[tokio::test]
-async fn secure_host_must_match_its_certificate() {
+async fn https_host_must_match_its_certificate() {
     let (port, certificate) = secure_server().await;
     let rules = allow("\"api.example\", \"other.example\"", port).replace("\"http\"", "\"https\"");
     let url = |host: &str| format!("http:GET|https://{host}:{port}/x");

@@ -65,7 +65,7 @@ impl Heard {
     }
 }
 
-/// Starts a server whose behavior depends on the path.
+/// Starts a server whose behaviour depends on the path.
 pub(crate) async fn http_server() -> (u16, Heard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use wardian_address::{InstanceAddressError, InstanceKey, ResourceAddress};
@@ -15,6 +16,12 @@ use wardian_value::{Path, PathStep, Str};
 use super::layout::{Parts, compact, push_string};
 use crate::error::StateProblem;
 use crate::model::{Attributes, DEPOSED_KEY_LENGTH, Identity, Instance, Object, ObjectStatus};
+
+/// The minimum number of objects of a resource that are decoded on several threads.
+const MIN_PARALLEL_OBJECTS: usize = 2048;
+
+/// The minimum number of objects that a thread decodes as one unit of work.
+const MIN_OBJECTS_PER_PART: usize = 256;
 
 #[derive(Deserialize)]
 pub(super) struct StoredObject<'a> {
@@ -156,6 +163,44 @@ fn encode_paths(json: &mut String, paths: &[Path]) {
     array.end();
 }
 
+/// An object, and where it belongs.
+struct DecodedObject {
+    key: InstanceKey,
+    /// The key of a deposed object; empty for the current object.
+    deposed: String,
+    object: Arc<Object>,
+}
+
+fn decode_object(
+    mut stored: StoredObject<'_>,
+    place: &str,
+    known: &mut KnownResources,
+) -> Result<DecodedObject, StateProblem> {
+    let invalid = |problem: String| StateProblem::Invalid { place: format!("resource {place}"), problem };
+    let key = stored.index_key.map_or(Ok(InstanceKey::None), |raw| index_key(raw, &invalid))?;
+    let deposed = stored.deposed.take().unwrap_or_default();
+    let object = Arc::new(object(stored, &format_args!("resource {place}{key}"), known)?);
+    Ok(DecodedObject { key, deposed, object })
+}
+
+/// Decodes objects, on several threads if there are many. If objects are invalid, returns the error
+/// of the first of them.
+fn decode_objects(
+    stored: Vec<StoredObject<'_>>,
+    place: &str,
+    known: &mut KnownResources,
+) -> Result<Vec<DecodedObject>, StateProblem> {
+    if stored.len() < MIN_PARALLEL_OBJECTS {
+        return stored.into_iter().map(|stored| decode_object(stored, place, known)).collect();
+    }
+    let decoded: Vec<_> = stored
+        .into_par_iter()
+        .with_min_len(MIN_OBJECTS_PER_PART)
+        .map_init(KnownResources::default, |known, stored| decode_object(stored, place, known))
+        .collect();
+    decoded.into_iter().collect()
+}
+
 /// Combines the objects of an array into instances. Errors contain `place`.
 pub(super) fn collect_instances(
     stored: Vec<StoredObject<'_>>,
@@ -163,11 +208,7 @@ pub(super) fn collect_instances(
     known: &mut KnownResources,
 ) -> Result<BTreeMap<InstanceKey, Instance>, StateProblem> {
     let mut instances: BTreeMap<InstanceKey, Instance> = BTreeMap::new();
-    for stored in stored {
-        let invalid = |problem: String| StateProblem::Invalid { place: format!("resource {place}"), problem };
-        let key = stored.index_key.map_or(Ok(InstanceKey::None), |raw| index_key(raw, &invalid))?;
-        let deposed = stored.deposed.clone().unwrap_or_default();
-        let object = Arc::new(object(stored, &format_args!("resource {place}{key}"), known)?);
+    for DecodedObject { key, deposed, object } in decode_objects(stored, place, known)? {
         let instance = instances.entry(key.clone()).or_default();
         let invalid =
             |problem: String| StateProblem::Invalid { place: format!("resource {place}{key}"), problem };

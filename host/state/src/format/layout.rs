@@ -6,7 +6,8 @@ pub(crate) fn compact(json: &str) -> String {
     let mut compacted = String::with_capacity(json.len());
     let mut rest = json;
     while !rest.is_empty() {
-        let end = rest.find(['"', ' ', '\t', '\n', '\r']).unwrap_or(rest.len());
+        let is_end = |byte: u8| matches!(byte, b'"' | b' ' | b'\t' | b'\n' | b'\r');
+        let end = rest.bytes().position(is_end).unwrap_or(rest.len());
         let (plain, found) = rest.split_at(end);
         compacted.push_str(plain);
         if found.starts_with('"') {
@@ -14,7 +15,9 @@ pub(crate) fn compact(json: &str) -> String {
             compacted.push_str(string);
             rest = after;
         } else {
-            rest = found.trim_start_matches([' ', '\t', '\n', '\r']);
+            let is_space = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+            let start = found.bytes().position(|byte| !is_space(byte)).unwrap_or(found.len());
+            rest = found.get(start..).unwrap_or_default();
         }
     }
     compacted

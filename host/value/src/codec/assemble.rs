@@ -1,10 +1,9 @@
 //! Builds a value of the requested type from decoded elements. If the type contains a dynamic type,
 //! the elements determine the type of the value.
 
-use std::collections::BTreeMap;
-
 use super::{DecodeProblem, Failure};
-use crate::{Str, Type, Value};
+use crate::mapping::Entries;
+use crate::{Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
@@ -23,13 +22,13 @@ pub(crate) fn sequence(ty: &Type, mut elements: Vec<Value>, exact: bool) -> Resu
 }
 
 /// Builds a map.
-pub(crate) fn map(ty: &Type, mut elements: BTreeMap<Str, Value>, exact: bool) -> Result<Value> {
+pub(crate) fn map(ty: &Type, mut elements: Entries, exact: bool) -> Result<Value> {
     let ty = if exact || elements.is_empty() {
         ty.clone()
     } else {
         Type::map(common_type(elements.values_mut())?)
     };
-    Ok(Value::mapping(ty, elements))
+    Ok(Value::mapping(ty, elements.build()))
 }
 
 /// Builds a tuple.
@@ -38,8 +37,9 @@ pub(crate) fn tuple(ty: &Type, elements: Vec<Value>, exact: bool) -> Value {
 }
 
 /// Builds an object.
-pub(crate) fn object(ty: &Type, attributes: BTreeMap<Str, Value>, exact: bool) -> Value {
-    if exact { Value::mapping(ty.clone(), attributes) } else { Value::object(attributes) }
+pub(crate) fn object(ty: &Type, attributes: Entries, exact: bool) -> Value {
+    let attributes = attributes.build();
+    if exact { Value::mapping(ty.clone(), attributes) } else { Value::from_attributes(attributes) }
 }
 
 /// Returns the common type of all elements, and assigns it to nulls and unknown values without a

@@ -1,12 +1,11 @@
 //! Converts values, as the table in the module `convert` specifies.
 
-use std::collections::BTreeMap;
-
 use super::error::{ConversionError, ConversionProblem};
 use super::possible::{common_element, explain, is_possible};
 use super::unify::{unify, unify_in};
 use crate::codec::{Failure, index_step};
-use crate::{Number, NumberError, PathStep, Refinement, Str, Type, Value, View};
+use crate::mapping::{Entries, Mapping};
+use crate::{Number, NumberError, PathStep, Refinement, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<ConversionProblem>>;
 
@@ -102,12 +101,12 @@ impl<'a> Target<'a> {
         }
     }
 
-    fn object(self, value: &Value, parts: &BTreeMap<Str, Value>) -> Result<Value> {
+    fn object(self, value: &Value, parts: Mapping<'_>) -> Result<Value> {
         let (Type::Object(object), Type::Object(plain)) = (self.ty, self.plain) else {
             return Err(explain(value.ty(), self.ty));
         };
         let is_map = matches!(value.ty(), Type::Map(_));
-        let mut attributes = BTreeMap::new();
+        let mut attributes = Entries::default();
         let mut missing = Vec::new();
         for ((name, ty), (_, plain)) in object.iter().zip(plain.iter()) {
             let converted = match parts.get(name) {
@@ -127,9 +126,9 @@ impl<'a> Target<'a> {
             return Err(ConversionProblem::MissingAttributes(missing).into());
         }
         Ok(if self.exact {
-            Value::mapping(self.plain.clone(), attributes)
+            Value::mapping(self.plain.clone(), attributes.build())
         } else {
-            Value::object(attributes)
+            Value::from_attributes(attributes.build())
         })
     }
 
@@ -172,13 +171,7 @@ impl<'a> Target<'a> {
         Ok(Value::list(element, converted))
     }
 
-    fn map(
-        self,
-        value: &Value,
-        elements: &BTreeMap<Str, Value>,
-        element: &'a Type,
-        plain: &'a Type,
-    ) -> Result<Value> {
+    fn map(self, value: &Value, elements: Mapping<'_>, element: &'a Type, plain: &'a Type) -> Result<Value> {
         let common = match (element, value.ty()) {
             (Type::Dynamic, Type::Object(object)) => {
                 let types: Vec<&Type> = object.iter().map(|(_, ty)| ty).collect();
@@ -192,7 +185,7 @@ impl<'a> Target<'a> {
         } else {
             Target { ty: element, plain, exact: self.exact }
         };
-        let mut converted = BTreeMap::new();
+        let mut converted = Entries::default();
         for (key, part) in elements {
             let result = target.convert(part).map_err(|failure| failure.below(PathStep::Key(key.clone())))?;
             converted.insert(key.clone(), result);

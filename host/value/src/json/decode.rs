@@ -1,9 +1,8 @@
 //! Decodes JSON text to typed values.
 
-use std::collections::BTreeMap;
-
 use super::reader::{Kind, Reader};
 use crate::codec::{DecodeError, DecodeProblem, Failure, assemble, index_step, required_name};
+use crate::mapping::Entries;
 use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
@@ -21,6 +20,9 @@ pub fn decode(text: impl AsRef<[u8]>, ty: &Type) -> std::result::Result<Value, D
     reader.end()?;
     Ok(value)
 }
+
+/// Maximum number of attributes for which memory is allocated before they are decoded.
+const MAX_RESERVED: usize = 32;
 
 struct Decoder<'a, 'r> {
     reader: &'r mut Reader<'a>,
@@ -93,9 +95,9 @@ impl Decoder<'_, '_> {
         Ok(assemble::tuple(ty, elements, exact))
     }
 
-    fn map(&mut self, element: &Type, exact: bool) -> Result<BTreeMap<Str, Value>> {
+    fn map(&mut self, element: &Type, exact: bool) -> Result<Entries> {
         self.reader.open()?;
-        let (mut elements, mut first) = (BTreeMap::new(), true);
+        let (mut elements, mut first) = (Entries::default(), true);
         while self.reader.next(b'}', &mut first)? {
             let key = Str::new(&self.reader.key()?);
             let value = self.value(element, exact);
@@ -107,15 +109,15 @@ impl Decoder<'_, '_> {
 
     fn object(&mut self, ty: &Type, object: &ObjectType, exact: bool) -> Result<Value> {
         self.reader.open()?;
-        let (mut attributes, mut first) = (BTreeMap::new(), true);
+        let (mut attributes, mut first) = (Entries::with_capacity(object.len().min(MAX_RESERVED)), true);
         while self.reader.next(b'}', &mut first)? {
-            let name = Str::new(&self.reader.key()?);
-            let Some(attribute) = object.attribute(&name) else {
-                return Err(DecodeProblem::UnexpectedAttribute(name).into());
+            let name = self.reader.key()?;
+            let Some((name, attribute)) = object.entry(&name) else {
+                return Err(DecodeProblem::UnexpectedAttribute(Str::new(&name)).into());
             };
             let value = self.value(attribute, exact);
             let value = value.map_err(|failure| failure.below(PathStep::Attribute(name.clone())))?;
-            attributes.insert(name, value);
+            attributes.insert(name.clone(), value);
         }
         if attributes.len() < object.len() {
             self.reader.budget.spend(object.len() - attributes.len())?;

@@ -1,16 +1,18 @@
 //! Decodes MessagePack to values.
 
-use std::collections::BTreeMap;
-
 use rmp::Marker;
 
 use super::refinement;
 use crate::codec::{
     Budget, DecodeError, DecodeProblem, Failure, MAX_DEPTH, assemble, index_step, required_name,
 };
+use crate::mapping::Entries;
 use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
+
+/// Maximum number of attributes for which memory is allocated before they are decoded.
+const MAX_RESERVED: usize = 32;
 
 /// The number of unknown elements that can be created, in addition to one for each byte of the
 /// input.
@@ -286,7 +288,7 @@ impl<'a> Decoder<'a> {
                 Ok(assemble::tuple(ty, elements, exact))
             }
             Type::Map(element) => {
-                let mut elements = BTreeMap::new();
+                let mut elements = Entries::default();
                 for _ in 0..length {
                     let key = Str::new(self.text()?);
                     let value = self
@@ -321,17 +323,17 @@ impl<'a> Decoder<'a> {
         if length != object.len() {
             return Err(DecodeProblem::Length { expected: object.len(), found: length }.into());
         }
-        let mut attributes = BTreeMap::new();
+        let mut attributes = Entries::with_capacity(length.min(MAX_RESERVED));
         for _ in 0..length {
-            let name = Str::new(self.text()?);
-            let Some(attribute) = object.attribute(&name) else {
-                return Err(DecodeProblem::UnexpectedAttribute(name).into());
+            let name = self.text()?;
+            let Some((name, attribute)) = object.entry(name) else {
+                return Err(DecodeProblem::UnexpectedAttribute(Str::new(name)).into());
             };
             let value = self
                 .value(attribute, exact)
                 .map_err(|failure| failure.below(PathStep::Attribute(name.clone())))?;
-            if attributes.insert(name.clone(), value).is_some() {
-                return Err(DecodeProblem::Duplicate(name).into());
+            if attributes.insert(name.clone(), value) {
+                return Err(DecodeProblem::Duplicate(name.clone()).into());
             }
         }
         Ok(assemble::object(ty, attributes, exact))

@@ -138,7 +138,7 @@ impl Float {
 
     /// Returns the shortest digits if there are few digits, as for most fractions in
     /// configurations. The number is rounded once, to the maximum number of digits at which only
-    /// one decimal is between the number's neighbors. If the rounded decimal differs from the
+    /// one decimal is between the number's neighbours. If the rounded decimal differs from the
     /// number by less than half a unit in the last place, it is the result.
     pub(super) fn short_decimal(&self) -> Option<Digits> {
         if self.exponent >= 0 || self.exponent < -2048 {
@@ -169,8 +169,8 @@ impl Float {
         Some(Digits::new(digits, point))
     }
 
-    /// Compares the digits with the digits of the midpoints to both neighbors until they differ.
-    /// For a power of two, the distance to the upper neighbor is also used for the lower neighbor,
+    /// Compares the digits with the digits of the midpoints to both neighbours until they differ.
+    /// For a power of two, the distance to the upper neighbour is also used for the lower neighbour,
     /// as in Go's big.Float.
     pub(super) fn shortest_digits_by_interval(&self) -> Digits {
         let exact = Digits::exact(&self.mantissa, self.exponent);

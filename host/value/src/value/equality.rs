@@ -79,11 +79,13 @@ impl Value {
                     Some(false)
                 }
             }
-            (Content::Mapping(a), Content::Mapping(b)) if a.len() != b.len() || !a.keys().eq(b.keys()) => {
+            (Content::Mapping(a), Content::Mapping(b))
+                if a.len() != b.len() || !a.iter().map(|(key, _)| key).eq(b.iter().map(|(key, _)| key)) =>
+            {
                 Some(false)
             }
             (Content::Mapping(a), Content::Mapping(b)) => {
-                let pairs = a.values().zip(b.values());
+                let pairs = a.iter().zip(b.iter()).map(|((_, a), (_, b))| (a, b));
                 if matches!(self.ty, Type::Map(_)) { any_different(pairs) } else { first_undecided(pairs) }
             }
             _ => Some(false),

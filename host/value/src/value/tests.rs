@@ -189,9 +189,9 @@ fn object_type_changes_with_replaced_attribute() {
         ("b", Value::null(Type::Bool)),
         ("c", Value::from(true)),
     ] {
-        let mut attributes = object.as_mapping().unwrap().clone();
+        let mut attributes = object.as_mapping().unwrap().to_map();
         attributes.insert(name.into(), value.clone());
-        let expected = Value::from_attributes(attributes);
+        let expected = Value::object(attributes);
         let replaced = object.with_attribute(name, value);
         assert_eq!(replaced, expected);
         assert_eq!((replaced.ty(), replaced.inside_marks()), (expected.ty(), expected.inside_marks()));

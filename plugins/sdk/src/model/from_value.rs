@@ -7,7 +7,7 @@ use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
     VariantAccess, Visitor,
 };
-use wardian_value::{Number, PathStep, Str, Type, Value, View};
+use wardian_value::{MappingIter, Number, PathStep, Str, Type, Value, View};
 
 use super::attr::ATTR;
 use super::dynamic::DYNAMIC;
@@ -287,7 +287,7 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
 
 struct Entries<'a> {
     source: Source<'a>,
-    left: std::collections::btree_map::Iter<'a, Str, Value>,
+    left: MappingIter<'a>,
     current: Option<(&'a Str, &'a Value)>,
     is_map: bool,
 }

@@ -45,7 +45,7 @@ impl Config {
             #[cfg(not(target_family = "wasm"))]
             Source::Hcl(text) => contents(&schema.root, &super::hcl_config::to_json(text, &schema.root)?)?,
         };
-        let mut parts = value.as_mapping().cloned().unwrap_or_default();
+        let mut parts = value.as_mapping().unwrap_or_default().to_map();
         for name in &self.unknown {
             let ty = parts.get(name.as_str()).map(|part| part.ty().clone());
             let ty = ty.ok_or_else(|| Diagnostics::error("Unsupported argument", name.clone()))?;

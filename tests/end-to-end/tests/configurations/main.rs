@@ -1,6 +1,6 @@
 //! Compares Wardian's results for complete configurations with Terraform's: whether the
 //! configuration is valid, and every error and warning with its file, line and summary. `validate`
-//! must report the same.
+//! must report the same diagnostics.
 //!
 //! Each case is a file in `tests/configurations/data/valid` or `invalid`: the files of a
 //! configuration in sequence, and then the recorded answer. If Wardian's answer differs

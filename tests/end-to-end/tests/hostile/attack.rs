@@ -1,4 +1,4 @@
-//! Attacks and their goals. A failed setup is an error, not a successful defense.
+//! Attacks and their goals. A failed setup is an error, not a successful defence.
 
 use std::fmt;
 use std::time::Duration;

@@ -200,7 +200,7 @@ fn expressions(table: &mut Table) {
                 lab.run("init -input=false")?;
             }
             let run = lab.run_and_kill("plan -untrusted -input=false", Duration::from_secs(25), &[])?;
-            // A crash of the host does not count as a defense.
+            // A crash of the host does not count as a defence.
             if run.code.is_none() && run.killed.is_none() {
                 return Ok(Verdict::Escaped("the host crashed".into()));
             }

@@ -1,7 +1,7 @@
 //! Attacks on the binary with hostile components, configurations and files. An attack succeeds if
 //! the attacker achieves its goal.
 //!
-//! `before.txt` records the result of each attack on a version without a defense, to show that the
+//! `before.txt` records the result of each attack on a version without a defence, to show that the
 //! attack can succeed. `open.txt` lists the attacks that still succeed, with the reasons. An attack
 //! that no longer succeeds must not be listed.
 //!
@@ -154,7 +154,7 @@ fn every_attack_fails() {
     let counted = attacks
         .iter()
         .filter(|attack| before.get(&attack.full_name()).is_some_and(|result| result == "escaped"));
-    println!("{} of {} attacks succeeded without the defenses", counted.count(), attacks.len());
+    println!("{} of {} attacks succeeded without the defences", counted.count(), attacks.len());
     if std::env::var_os("WARDIAN_HOSTILE_REPORT").is_some() {
         return;
     }
@@ -180,7 +180,7 @@ fn every_attack_fails() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Checks that every attack is recorded, and that enough attacks succeeded without a defense.
+/// Checks that every attack is recorded, and that enough attacks succeeded without a defence.
 #[test]
 fn every_attack_has_a_recorded_result() {
     let before = listed("before.txt");
@@ -213,7 +213,7 @@ fn record(outcomes: &[(&Attack, Outcome)]) {
         before.insert(attack.full_name(), result.to_owned());
     }
     let lines: String = before.iter().map(|(name, result)| format!("{name}: {result}\n")).collect();
-    let head = "# The result of each attack against a version without the defenses, from\n\
+    let head = "# The result of each attack against a version without the defences, from\n\
                 # `cargo xtask hostile --binary PATH --record`.\n";
     std::fs::write(file("before.txt"), format!("{head}{lines}")).unwrap();
 }

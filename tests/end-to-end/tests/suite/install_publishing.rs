@@ -55,7 +55,7 @@ fn digests(directory: &Path) -> BTreeMap<String, String> {
 fn release_is_the_same_in_every_run() {
     let Some(installation) = publisher() else { return };
     publish(&installation, "-dir=one", "").success();
-    // Different file times make no difference.
+    // File modification times do not affect the result.
     installation.project.write("native", NATIVE);
     publish(&installation, "-dir=two", "").success();
     let (one, two) = (digests(&installation.project.path("one")), digests(&installation.project.path("two")));

@@ -1,4 +1,4 @@
-//! End-to-end tests of each command's behavior.
+//! End-to-end tests of each command's behaviour.
 
 mod capability_consent;
 mod command_line;

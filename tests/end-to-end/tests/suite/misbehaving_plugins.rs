@@ -62,7 +62,7 @@ fn replaced_component_is_not_loaded() {
     project.write(mirrored, &bytes);
     project.run("init").success();
     project.run("plan").success();
-    // An empty custom section changes the component's bytes, but not its behavior.
+    // An empty custom section changes the component's bytes, but not its behaviour.
     bytes.extend([0, 2, 1, b'x']);
     project.write(mirrored, &bytes);
     assert_seen!("plugin_exchanged_init", project.run("init").ended_with(1));

@@ -1,4 +1,4 @@
-//! Mistakes and situations on a user's first day.
+//! Mistakes that new users make, and situations that they encounter.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -178,7 +178,7 @@ fn directory_and_configuration_file_are_not_saved_plans() {
     assert_told(&project.run("apply .").ended_with(1), &["is a directory", "-chdir=DIR"]);
     assert_told(
         &project.run("apply main.tf").ended_with(1),
-        &["main.tf is not a saved plan", "all configuration files"],
+        &["main.tf is a configuration file, not a saved plan", "all configuration files"],
     );
     assert_told(
         &project.run("apply other.txt").ended_with(1),

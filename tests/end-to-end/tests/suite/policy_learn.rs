@@ -1,4 +1,5 @@
-//! `policy learn`: the learnt policy allows what the command needs, and nothing that must not be learnt.
+//! `policy learn`: the learnt policy allows the accesses that the command needs, except for writes,
+//! secrets and denied accesses.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -246,7 +247,7 @@ mod native {
     }
 
     #[test]
-    fn native_plugin_does_not_learn_what_must_not_be_learnt() {
+    fn native_plugin_learns_no_local_addresses_secrets_writes_or_programs() {
         let port = server();
         let outside = tempfile::tempdir().unwrap();
         let secret = outside.path().join(".ssh/key");

@@ -21,7 +21,7 @@ fn line() -> &'static str {
     PAYLOAD.split('\n').next().unwrap_or_default()
 }
 
-/// Returns the payload in the notation of JSON, which is also a string of the native syntax.
+/// Returns the payload as a JSON string, which is also a string of the native syntax.
 fn quoted(text: &str) -> String {
     json!(text).to_string()
 }

@@ -101,7 +101,7 @@ fn replaced_provisioner_file_is_not_run() {
     let installed = ".terraform/providers/localhost/plugins/provisioner-notify/1.0.0/wasip2_wasm/\
                      terraform-provider-provisioner-notify_v1.0.0.wasm";
     assert!(project.has(installed));
-    // A custom section changes the component's bytes, but not its behavior.
+    // A custom section changes the component's bytes, but not its behaviour.
     project.write(installed, [&notify[..], &[0, 2, 1, b'x']].concat());
     let refused = run(&project, "apply -auto-approve").ended_with(1).errors;
     assert!(refused.contains("does not match the lock file"), "{refused}");

@@ -92,7 +92,7 @@ fn organisation_decides_whether_untrusted_plan_uses_native_plugin() {
 }
 
 #[test]
-fn untrusted_configuration_cannot_bring_its_own_program() {
+fn untrusted_configuration_cannot_choose_the_native_program() {
     let port = server();
     let Some(project) = project(&format!("get:127.0.0.1:{port}")) else { return };
     let installed = format!("configuration/.terraform/providers/{VERSION}/{}", platform());

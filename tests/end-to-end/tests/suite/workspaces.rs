@@ -1,4 +1,4 @@
-//! Workspace behavior that the recorded results do not cover: names that could refer to other
+//! Workspace behaviour that the recorded results do not cover: names that could refer to other
 //! directories, and separate states.
 
 use wardian_end_to_end::Project;

@@ -8,7 +8,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,25 +20,59 @@ use wardian_access::{
     Scheme,
 };
 use wardian_confinement::{
-    ConfinedChild, Confinement, ConfinementLevel, LandlockRules, SupervisorOptions, TcpPorts, supported_level,
+    ConfinedChild, Confinement, ConfinementLevel, DirectoryView, LandlockRules, NamespaceOptions,
+    NamespaceRole, SupervisorOptions, TcpPorts, supported_level,
 };
 use wardian_network::Resolver;
 use wardian_process::Spawner;
 
 /// The levels at which the tests run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     None,
     FilesAndPorts,
+    Namespaced,
     Filtered,
+    Full,
 }
 
 impl Level {
+    pub const ALL: [Self; 5] =
+        [Self::None, Self::FilesAndPorts, Self::Namespaced, Self::Filtered, Self::Full];
+
+    /// Whether the supervisor answers system calls.
+    pub fn is_supervised(self) -> bool {
+        matches!(self, Self::Filtered | Self::Full)
+    }
+
+    /// Whether this machine supports the level; prints a message if it does not.
+    pub fn is_supported(self) -> bool {
+        let least = match self {
+            Self::None => ConfinementLevel::None,
+            Self::FilesAndPorts => ConfinementLevel::FilesAndPorts,
+            Self::Namespaced if !namespaces_are_allowed() => {
+                println!("skipped at the level \"namespaced\": this machine does not allow namespaces");
+                return false;
+            }
+            Self::Namespaced => ConfinementLevel::Namespaced,
+            Self::Filtered => ConfinementLevel::Filtered,
+            Self::Full => ConfinementLevel::Full,
+        };
+        let supported = supported_level();
+        let is_supported = supported.level >= least;
+        if !is_supported {
+            println!("skipped at the level \"{}\": {supported:?}", self.name());
+        }
+        is_supported
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::FilesAndPorts => "files and ports",
+            Self::Namespaced => "namespaced",
             Self::Filtered => "filtered",
+            Self::Full => "full",
         }
     }
 }
@@ -177,6 +211,7 @@ pub struct Run {
     program: PathBuf,
     arguments: Vec<String>,
     read: Vec<PathBuf>,
+    views: Vec<DirectoryView>,
     directory: Option<PathBuf>,
     max_memory: Option<u64>,
     max_file_size: Option<u64>,
@@ -213,6 +248,7 @@ impl Run {
             program: program.to_owned(),
             arguments,
             read: Vec::new(),
+            views: Vec::new(),
             directory: None,
             max_memory: None,
             max_file_size: None,
@@ -222,6 +258,12 @@ impl Run {
     /// Sets the directory that belongs to the program.
     pub fn in_directory(mut self, directory: &Path) -> Self {
         self.directory = Some(directory.to_owned());
+        self
+    }
+
+    /// Grants a part of a directory, at the level "full".
+    pub fn with_view(mut self, view: DirectoryView) -> Self {
+        self.views.push(view);
         self
     }
 
@@ -248,7 +290,9 @@ impl Run {
 
     pub async fn at_level(&self, level: Level, allowing: &Allowing) -> Seen {
         match level {
-            Level::Filtered | Level::FilesAndPorts => self.confined(level, allowing).await,
+            Level::Full | Level::Filtered | Level::Namespaced | Level::FilesAndPorts => {
+                self.confined(level, allowing).await
+            }
             Level::None => {
                 let own = tempfile::tempdir().unwrap();
                 let directory = self.directory.as_deref().unwrap_or(own.path());
@@ -267,16 +311,14 @@ impl Run {
     /// Starts the program, and never returns.
     pub async fn at_level_without_waiting(&self, level: Level, allowing: &Allowing) {
         let _running: Box<dyn Any> = match level {
-            Level::Filtered | Level::FilesAndPorts => Box::new(self.start(level, allowing).await),
+            Level::Full | Level::Filtered | Level::Namespaced | Level::FilesAndPorts => {
+                Box::new(self.start(level, allowing).await)
+            }
             Level::None => {
                 Box::new(self.command(self.directory.as_deref().unwrap_or(Path::new("/"))).spawn().unwrap())
             }
         };
         std::future::pending::<()>().await;
-    }
-
-    pub async fn supervised(&self, allowing: &Allowing) -> Seen {
-        self.confined(Level::Filtered, allowing).await
     }
 
     async fn confined(&self, level: Level, allowing: &Allowing) -> Seen {
@@ -293,7 +335,7 @@ impl Run {
         let status = tokio::time::timeout(Duration::from_mins(1), waiting).await.expect("the program ends");
         // Kills the descendants.
         drop(confined);
-        if level == Level::Filtered {
+        if level >= Level::Namespaced {
             wait_for_end_of_group(group);
         }
         Seen { stdout, stderr, code: status.code() }
@@ -310,7 +352,7 @@ impl Run {
             write: vec!["/dev/null".into()],
             real_write: vec![own.clone()],
             tcp: match level {
-                Level::Filtered => TcpPorts::NoneIfSupported,
+                Level::Filtered | Level::Full => TcpPorts::NoneIfSupported,
                 _ => TcpPorts::Only(vec![allowing.port..=allowing.port]),
             },
             ..LandlockRules::default()
@@ -325,7 +367,18 @@ impl Run {
         };
         let confinement = Confinement {
             rules,
-            supervision: (level == Level::Filtered).then_some(supervision),
+            supervision: (level >= Level::Namespaced).then_some(supervision),
+            namespaces: match level {
+                Level::None | Level::FilesAndPorts | Level::Filtered => None,
+                Level::Namespaced => {
+                    let role =
+                        NamespaceRole::Alone { ports: vec![allowing.port], working_directory: own.clone() };
+                    Some(NamespaceOptions { views: self.views.clone(), role })
+                }
+                Level::Full => {
+                    Some(NamespaceOptions { views: self.views.clone(), role: NamespaceRole::Additional })
+                }
+            },
             max_memory: self.max_memory,
             max_file_size: self.max_file_size,
         };
@@ -364,14 +417,17 @@ pub fn processes_of_group(group: u32) -> Vec<u32> {
         .collect()
 }
 
+/// Whether a process may create namespaces, at whatever level the machine supports.
+fn namespaces_are_allowed() -> bool {
+    static ALLOWED: OnceLock<bool> = OnceLock::new();
+    *ALLOWED.get_or_init(|| {
+        matches!(supported_level().level, ConfinementLevel::Full | ConfinementLevel::Namespaced)
+    })
+}
+
 /// Whether this machine supports supervision; prints a message if it does not.
 pub fn is_supported() -> bool {
-    let supported = supported_level();
-    let is_supported = supported.level >= ConfinementLevel::Filtered;
-    if !is_supported {
-        println!("skipped: {supported:?}");
-    }
-    is_supported
+    Level::Filtered.is_supported()
 }
 
 /// Returns the path of a program; prints a message if there is none.

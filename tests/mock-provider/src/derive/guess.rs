@@ -1,4 +1,4 @@
-//! Guesses of types: what the expressions of a configuration reveal about the type of an attribute.
+//! Guesses the type of an attribute from the expressions of a configuration.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ impl Guess {
         }
     }
 
-    /// Returns the type in the notation of a schema; `None` if a part of it is not known.
+    /// Returns the type in the JSON form of a schema; `None` if a part of it is not known.
     pub(crate) fn to_type(&self) -> Option<Value> {
         Some(match self {
             Self::Unknown | Self::Any => return None,

@@ -5,7 +5,6 @@ use wardian_address::{ConstraintDialect, Constraints, Version};
 /// The default version, which is newer than the versions of public providers.
 const DEFAULT: (u64, u64, u64) = (99, 0, 0);
 
-/// Whether all constraints accept a version.
 pub(crate) fn accept(constraints: &[String], version: &str) -> bool {
     let Ok(version) = version.parse::<Version>() else { return false };
     constraints.iter().all(|text| {
@@ -14,7 +13,7 @@ pub(crate) fn accept(constraints: &[String], version: &str) -> bool {
     })
 }
 
-/// Returns the highest accepted version among the versions in the constraints and their neighbors.
+/// Returns the highest accepted version among the versions in the constraints and their neighbours.
 /// If no version is accepted, returns the default version. Both programs then report the
 /// contradiction.
 pub(crate) fn choose(constraints: &[String]) -> String {

@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use wardian_legacy_grpc_bridge::{
-    Bridge, ConfinementLevel, LandlockRules, NativeLimits, NativePackage, ProcessConfinement, TcpPorts,
-    supported_level,
+    Bridge, ConfinementLevel, LandlockRules, NativeLimits, NativePackage, ProcessConfinement,
+    ProcessNamespaces, TcpPorts, supported_level,
 };
 use wardian_plugin::{CallContext, ClientCapabilities, ReadDataSourceRequest};
 use wardian_value::{Path as ValuePath, Type, Value, View};
@@ -27,6 +27,8 @@ fn confined(rules: LandlockRules) -> ProcessConfinement {
     ProcessConfinement {
         rules,
         supervisor: None,
+        namespaces: ProcessNamespaces::Shared,
+        max_cpu_time: None,
         max_memory: None,
         max_file_size: None,
         max_connections: None,

@@ -1,4 +1,5 @@
-//! A real provider, if `WARDIAN_TEST_MIRROR` names a filesystem mirror that contains it.
+//! Tests with a real provider. They are skipped unless `WARDIAN_TEST_MIRROR` names a filesystem
+//! mirror that contains it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

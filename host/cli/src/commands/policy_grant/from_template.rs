@@ -94,7 +94,9 @@ fn refuse_other_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
     let others = rule_arguments(arguments).into_iter().map(|(name, _)| name);
     let upgrade = arguments.upgrade.then(|| "upgrade".to_owned());
     match others.filter(|name| !OPTIONS.contains(&name.as_str())).chain(upgrade).next() {
-        Some(name) => Err(usage("Unsupported option", &format!("-{name} does not apply to -template."))),
+        Some(name) => {
+            Err(usage("Unsupported option", &format!("-{name} cannot be combined with -template.")))
+        }
         None => Ok(()),
     }
 }

@@ -25,7 +25,7 @@ use super::objects::Index;
 use super::values::{PlainValue, TypeDocument};
 use crate::product::Product;
 
-/// The version of the format.
+/// The version of the JSON messages, in the first message.
 const FORMAT_VERSION: &str = "1.2";
 
 /// One line.
@@ -53,7 +53,6 @@ pub(crate) enum Message<'a> {
     PlannedChange(&'a ResourceChange),
     /// The number of planned or completed changes.
     Summary(Summary, ChangeCounts),
-    /// The planned changes of outputs.
     PlannedOutputs(&'a BTreeMap<Str, OutputChange>),
     /// The current outputs.
     Outputs(&'a BTreeMap<Str, OutputValue>),

@@ -1,5 +1,5 @@
 //! A plan as JSON: its changes, the values after the changes, and the configuration and state from
-//! which it was made.
+//! which it was created.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use super::{StateDocument, is_empty_state};
 use crate::render::state::StateObject;
 use crate::render::state::module_tree::ModuleTree;
 
-/// The version of the format.
+/// The `format_version` of `show -json` for a plan.
 const FORMAT_VERSION: &str = "1.2";
 
 /// A plan, and everything else that its document contains.

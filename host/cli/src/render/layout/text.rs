@@ -28,7 +28,7 @@ pub(super) fn scalar(
     }
 }
 
-/// The notation of a scalar.
+/// The layout of a scalar.
 enum Shape<'a> {
     Null,
     /// A value that is not a string.

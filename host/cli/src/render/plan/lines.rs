@@ -26,15 +26,15 @@ impl Product {
         let name = self.name();
         match (mode, self.is_own()) {
             (Mode::Normal, true) => printable!(
-                "{name} compared the real objects with the configuration and found no differences: there is \
-                 nothing to do."
+                "{name} compared the remote objects with the configuration and found no differences: there \
+                 is nothing to do."
             ),
             (Mode::Normal, false) => printable!(
                 "{name} has compared your real infrastructure against your configuration and found no \
                  differences, so no changes are needed."
             ),
             (Mode::RefreshOnly, true) => printable!(
-                "{name} compared the real objects with the state and found no changes since the last apply."
+                "{name} compared the remote objects with the state and found no changes since the last apply."
             ),
             (Mode::RefreshOnly, false) => printable!(
                 "{name} has checked that the real remote objects still match the result of your most recent \

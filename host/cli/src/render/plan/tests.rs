@@ -16,7 +16,6 @@ mod always;
 mod schemas;
 mod sections;
 
-/// An attribute of a type.
 fn attribute(ty: Type) -> Attribute {
     Attribute {
         ty: AttributeType::Value(ty),
@@ -28,7 +27,6 @@ fn attribute(ty: Type) -> Attribute {
     }
 }
 
-/// Returns a schema with attributes.
 fn schema_of<const N: usize>(attributes: [(&str, Type); N]) -> Schema {
     let attributes = attributes.into_iter().map(|(name, ty)| (name.into(), attribute(ty)));
     Schema::new(0, Block { attributes: attributes.collect(), ..Block::default() })

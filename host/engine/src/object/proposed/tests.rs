@@ -112,7 +112,7 @@ fn object(of: Of) -> BoxedStrategy<Value> {
     }
     (element(of), parts)
         .prop_map(|(leaves, parts)| {
-            let leaves = leaves.as_mapping().cloned().unwrap_or_default();
+            let leaves = leaves.as_mapping().unwrap_or_default().to_map();
             Value::object(leaves.into_iter().chain(parts.into_iter().map(|(name, v)| (Str::new(&name), v))))
         })
         .boxed()
@@ -161,7 +161,7 @@ proptest! {
             let names = |whole: &Value| {
                 let part = whole.get(name).unwrap();
                 let elements: Vec<Value> = match (part.as_mapping(), part.as_elements()) {
-                    (Some(parts), _) if *name == "single" => vec![Value::object(parts.clone())],
+                    (Some(parts), _) if *name == "single" => vec![Value::object(parts.to_map())],
                     (Some(parts), _) => parts.values().cloned().collect(),
                     (None, elements) => elements.unwrap_or_default().to_vec(),
                 };

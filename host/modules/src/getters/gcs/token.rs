@@ -121,13 +121,12 @@ fn read_credentials(path: &Path) -> Result<Option<DefaultCredentials>, BucketErr
     Ok(Some(credentials))
 }
 
-/// A request for a token.
 struct TokenRequest {
     url: Url,
     form: Vec<(&'static str, String)>,
 }
 
-/// Returns the request for a token.
+/// Returns the OAuth request that exchanges the credentials for an access token.
 fn token_request(
     credentials: &DefaultCredentials,
     now: jiff::Timestamp,

@@ -75,7 +75,7 @@ impl RemoteUrl {
         Self { full: url.into(), without_secrets: plain.into(), secrets }
     }
 
-    /// Creates a URL in the notation `USER@HOST:PATH`, which contains no secrets.
+    /// Creates a URL of the form `USER@HOST:PATH`, which contains no secrets.
     pub(super) fn from_scp_notation(text: &str) -> Self {
         Self { full: text.to_owned(), without_secrets: text.to_owned(), secrets: Vec::new() }
     }

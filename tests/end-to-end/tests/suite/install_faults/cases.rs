@@ -1,4 +1,4 @@
-//! All faults.
+//! The cases: each fault of a server or archive, with the object that is installed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -53,7 +53,6 @@ impl FaultCase {
         self
     }
 
-    /// Returns the content of the server.
     pub(super) fn content_with_addresses(&self, installation: &Installation) -> ServerDescription {
         let mut content = usual_content();
         content.providers[0].versions.truncate(1);

@@ -91,7 +91,7 @@ impl Expressions {
 
     /// Returns the arguments of a body that has no schema.
     pub(super) fn without_schema(body: &Body) -> Self {
-        // Errors in the body were reported when the plan was made.
+        // Errors in the body were reported when the plan was created.
         let body = body.with_attributes_only(&mut Diagnostics::new());
         Self::of_arguments(body.attributes.iter().map(|argument| (&*argument.name, &argument.expression)))
     }
