@@ -3,7 +3,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use crate::program::{Running, find, free_port};
 
@@ -28,10 +27,8 @@ impl Moto {
             return None;
         };
         let port = free_port();
-        let mut command = Command::new(program);
-        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let running = Running::start(command, port);
+        let running =
+            Running::start(&program, &["-H", "127.0.0.1", "-p", &port.to_string()], None, None, port);
         Some(Self { port, _running: running })
     }
 

@@ -2,13 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use tempfile::TempDir;
-
-use crate::program::{Running, find, free_port};
+use crate::program::{Running, find, free_port, run_as};
 
 /// The user name of the server's administrator.
 const ADMINISTRATOR: &str = "postgres";
@@ -17,7 +14,7 @@ const DEBIAN_DIRECTORY: &str = "/usr/lib/postgresql";
 
 /// A running server with the password `secret`.
 pub struct Postgres {
-    directory: TempDir,
+    data: PathBuf,
     programs: PathBuf,
     port: u16,
     account: Option<(u32, u32)>,
@@ -39,17 +36,18 @@ impl Postgres {
                 return None;
             }
         };
-        let directory = tempfile::tempdir().unwrap();
-        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let data = directory.path().join("data");
+        let directory = tempfile::tempdir().unwrap().keep();
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+        let (data, password) = (directory.join("data"), directory.join("password"));
         fs::create_dir(&data).unwrap();
-        let password = directory.path().join("password");
         fs::write(&password, "secret").unwrap();
         if let Some((user, group)) = account {
-            chown(&data, Some(user), Some(group)).unwrap();
-            chown(&password, Some(user), Some(group)).unwrap();
+            for path in [&directory, &data, &password] {
+                chown(path, Some(user), Some(group)).unwrap();
+            }
         }
-        let mut initialize = command(&programs.join("initdb"), account);
+        let mut initialize = Command::new(programs.join("initdb"));
+        run_as(&mut initialize, account);
         initialize
             .args(["--auth-host=scram-sha-256", "--auth-local=trust", "--no-sync", "--encoding=UTF8", "-U"])
             .arg(ADMINISTRATOR)
@@ -60,16 +58,11 @@ impl Postgres {
         let output = initialize.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let port = free_port();
-        let mut server = command(&programs.join("postgres"), account);
-        server
-            .arg("-D")
-            .arg(&data)
-            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k"])
-            .arg(&data)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let running = Running::start(server, port);
-        let server = Self { directory, programs, port, account, _running: running };
+        let (path, port_text) = (data.display().to_string(), port.to_string());
+        let options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k", &path];
+        let arguments = [&["-D", &path, "-p", &port_text][..], &options[..]].concat();
+        let running = Running::start(&programs.join("postgres"), &arguments, account, Some(&directory), port);
+        let server = Self { data, programs, port, account, _running: running };
         server.wait_until_ready();
         Some(server)
     }
@@ -96,7 +89,7 @@ impl Postgres {
 
     /// Returns the directory that contains the server's socket.
     pub fn socket_directory(&self) -> PathBuf {
-        self.directory.path().join("data")
+        self.data.clone()
     }
 
     /// Runs statements as the administrator, and returns the output without headers.
@@ -107,7 +100,9 @@ impl Postgres {
     }
 
     fn psql(&self, sql: &str) -> std::process::Output {
-        command(&self.programs.join("psql"), self.account)
+        let mut command = Command::new(self.programs.join("psql"));
+        run_as(&mut command, self.account);
+        command
             .args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d"])
             .arg(self.connection_string())
             .args(["-c", sql])
@@ -124,15 +119,6 @@ impl Postgres {
         }
         panic!("the server accepts no sessions");
     }
-}
-
-fn command(program: &std::path::Path, account: Option<(u32, u32)>) -> Command {
-    let mut command = Command::new(program);
-    command.current_dir("/").env("LC_ALL", "C");
-    if let Some((user, group)) = account {
-        command.uid(user).gid(group);
-    }
-    command
 }
 
 fn programs() -> Option<PathBuf> {
