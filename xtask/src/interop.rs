@@ -4,6 +4,7 @@
 //! | peer | procedure |
 //! |---|---|
 //! | `aws` | the AWS provider, once under `terraform` and once under `wardian`, each with a server that emulates AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, continued by the other host, imported and destroyed |
+//! | `backends` | each backend with a server on this machine (PostgreSQL, moto, an HTTP server), and with `terraform` as the second client: states, locks and workspaces of one program are used by the other, and states are migrated between every pair of backends |
 //! | `terraform` | each embedded plugin, served as a native plugin in both protocol versions, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` is initialized, validated, planned, applied, changed, imported and destroyed |
 //! | `wrappers` | tools that run `terraform`, installed from their registries, with Wardian under that name: the drivers in `tests/interop/wrappers` use each tool and check the results, once with Wardian and once with Terraform |
 //! | `compare` | any configurations under `terraform` and `wardian`, with mock providers for providers that are not installed: exit codes, diagnostics and plans are equal |
@@ -16,6 +17,7 @@
 
 mod aws;
 mod aws_learning;
+mod backends;
 mod compare;
 mod documents;
 mod generated;
@@ -48,6 +50,7 @@ pub(crate) fn mirror() -> Result<PathBuf> {
 /// The command, with its own arguments.
 pub(crate) enum Peer {
     Aws,
+    Backends,
     Compare(compare::Options),
     Install,
     Native(native::Options),
@@ -60,6 +63,7 @@ impl Peer {
     pub(crate) fn parse(arguments: &[String]) -> Result<Self> {
         match arguments {
             [peer] if peer == "aws" => Ok(Self::Aws),
+            [peer] if peer == "backends" => Ok(Self::Backends),
             [peer, rest @ ..] if peer == "compare" => compare::Options::parse(rest).map(Self::Compare),
             [peer] if peer == "install" => Ok(Self::Install),
             [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
@@ -68,7 +72,7 @@ impl Peer {
             [peer, rest @ ..] if peer == "wrappers" => wrappers::Options::parse(rest).map(Self::Wrappers),
             _ => {
                 bail!(
-                    "`interop` requires an argument: aws, install, native, ssh, terraform, wrappers or compare DIRECTORY..."
+                    "`interop` requires an argument: aws, backends, install, native, ssh, terraform, wrappers or compare DIRECTORY..."
                 )
             }
         }
@@ -80,7 +84,7 @@ impl Peer {
             Self::Compare(options) => options.binary.is_none(),
             Self::Native(options) => options.binary.is_none(),
             Self::Wrappers(options) => options.binary.is_none(),
-            Self::Aws | Self::Install | Self::Ssh | Self::Terraform => true,
+            Self::Aws | Self::Backends | Self::Install | Self::Ssh | Self::Terraform => true,
         }
     }
 }
@@ -88,6 +92,7 @@ impl Peer {
 pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
     match peer {
         Peer::Aws => aws::run(workspace),
+        Peer::Backends => backends::run(workspace),
         Peer::Compare(options) => compare::run(workspace, options),
         Peer::Install => install::run(workspace),
         Peer::Native(options) => native::run(workspace, options),

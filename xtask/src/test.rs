@@ -1,5 +1,6 @@
 //! `cargo xtask test`: runs every test of the workspace, and prints a summary line.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -15,12 +16,22 @@ const BINARY: &str = "WARDIAN_TEST_BINARY";
 const TEST_GUESTS: &str = "WARDIAN_TEST_GUESTS";
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCode> {
+    run_with(workspace, arguments, &[])
+}
+
+/// Runs the tests with additional environment variables.
+pub(crate) fn run_with(
+    workspace: &Workspace,
+    arguments: &[String],
+    variables: &[(&str, PathBuf)],
+) -> Result<ExitCode> {
     say("==> Running the tests");
     let started = Instant::now();
     let mut cargo = workspace.cargo();
     cargo
         .args(["test", "--workspace", "--no-fail-fast"])
         .args(arguments)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .env(BINARY, workspace.host_program("wardian"))
         .env(TEST_GUESTS, guests::place(&guests::directory(workspace), Purpose::Test));
     let mut tally = Tally::default();

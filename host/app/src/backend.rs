@@ -1,42 +1,32 @@
-//! The `local` backend, which stores states in files. No other backend is supported.
+//! The backend of a configuration.
 //!
 //! The arguments of a `backend` block take effect when `init` records them. If the block changes
 //! later, commands fail, since they would otherwise search for the state in the wrong place. The
 //! arguments are recorded in the same file as in Terraform.
+//!
+//! A backend of an untrusted configuration is not opened, unless it stores states in local files:
+//! its arguments determine the server to which the user's credentials would be sent. Commands then
+//! work without a state.
 
+mod arguments;
 mod record;
+mod withheld;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use wardian_config::{Backend, Configuration, Module};
+use wardian_backend::{
+    Backend, BackendConfig, BackendError, BackendType, CLOUD, DEFAULT_WORKSPACE, LOCAL, LocalBackend,
+    UnavailableBackend,
+};
+use wardian_config::{Backend as BackendBlock, Configuration, Module};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_lang::{Attribute, EmptyScope};
-use wardian_value::{Type, convert};
 
-use crate::compatibility::DEFAULT_WORKSPACE;
+use crate::context::AppContext;
 use crate::error::AppError;
+pub(crate) use arguments::{decode, with_options};
 pub(crate) use record::Record;
-
-const FILE_NAME: &str = "terraform.tfstate";
-const WORKSPACE_DIRECTORY: &str = "terraform.tfstate.d";
-
-/// The name of the only supported backend.
-pub(crate) const LOCAL: &str = "local";
-
-/// The block type of a `cloud` block.
-const CLOUD: &str = "cloud";
-
-/// Terraform's other backends.
-const TERRAFORM_BACKENDS: [&str; 12] =
-    ["azurerm", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oci", "oss", "pg", "remote", "s3"];
-
-/// The arguments of the `local` backend, as written by the user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LocalBackend {
-    path: Option<String>,
-    workspace_dir: Option<String>,
-}
 
 /// The options with which `init` configures the backend and migrates its states.
 #[derive(Clone, Debug)]
@@ -57,165 +47,198 @@ pub struct BackendOptions {
     pub lock_timeout: Duration,
 }
 
-impl LocalBackend {
-    /// Returns the state file of a workspace. Only the default workspace uses the argument `path`.
-    pub fn state_path(&self, workspace: &str) -> PathBuf {
-        if workspace == DEFAULT_WORKSPACE {
-            return PathBuf::from(self.path.as_deref().unwrap_or(FILE_NAME));
-        }
-        self.workspace_directory().join(workspace).join(FILE_NAME)
-    }
+/// A backend with its arguments.
+#[derive(Clone, Debug)]
+pub struct ConfiguredBackend {
+    kind: &'static dyn BackendType,
+    config: BackendConfig,
+    backend: Arc<dyn Backend>,
+}
 
-    /// Returns the directory with the states of the other workspaces.
-    pub fn workspace_directory(&self) -> PathBuf {
-        PathBuf::from(self.workspace_dir.as_deref().unwrap_or(WORKSPACE_DIRECTORY))
-    }
-
-    /// Reads the arguments of a `backend` block.
-    pub(crate) fn from_block(block: &Backend) -> Result<Self, AppError> {
-        refuse_others(block)?;
-        let mut backend = Self::default();
-        let mut problems = Diagnostics::new();
-        for attribute in &block.body.attributes {
-            problems.collect(backend.set(attribute));
-        }
-        for inner in &block.body.blocks {
-            let detail = format!("The backend \"local\" does not support blocks of type \"{}\".", inner.kind);
-            problems.push(Diagnostic::error("Unsupported block type", detail).at(inner.header_span.clone()));
-        }
-        Ok(problems.in_block("terraform").into_result(backend)?)
-    }
-
-    /// Sets one argument of a `backend` block or a file.
-    pub(crate) fn set(&mut self, attribute: &Attribute) -> Result<(), Diagnostics> {
-        let place = self.argument(&attribute.name).map_err(|detail| {
-            Diagnostic::error("Unsupported argument", detail).at(attribute.name_span.clone())
-        })?;
-        let span = attribute.expression.span();
-        let value = attribute.expression.evaluate(&EmptyScope)?;
-        let value = convert::convert(&value, &Type::String).map_err(|error| {
-            let detail = format!("The argument \"{}\" must be a string: {error}.", attribute.name);
-            Diagnostic::error("Incorrect attribute value type", detail).at(span.clone())
-        })?;
-        let text = value.as_str().map(ToOwned::to_owned);
-        if text.as_deref() == Some("") {
-            return Err(Diagnostic::error(empty_summary(&attribute.name), EMPTY).at(span.clone()).into());
-        }
-        *place = text;
-        Ok(())
-    }
-
-    /// Returns the field for an argument, or an error if the argument does not exist.
-    pub(crate) fn argument(&mut self, name: &str) -> Result<&mut Option<String>, String> {
-        match name {
-            "path" => Ok(&mut self.path),
-            "workspace_dir" => Ok(&mut self.workspace_dir),
-            _ => {
-                let meant = wardian_diagnostic::did_you_mean(name, ["path", "workspace_dir"]);
-                Err(format!("The backend \"local\" has no argument \"{name}\".{meant}"))
-            }
-        }
+impl PartialEq for ConfiguredBackend {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind.name() == other.kind.name() && self.config == other.config
     }
 }
 
-pub(crate) const EMPTY: &str = "The value must not be empty. Omit the argument to use the default.";
+impl ConfiguredBackend {
+    /// Returns the backend that is used if no backend is configured.
+    pub(crate) fn local() -> Self {
+        let kind = wardian_backend::local_type();
+        let config = BackendConfig::empty(kind.schema());
+        Self { kind, config, backend: Arc::new(LocalBackend::default()) }
+    }
 
-pub(crate) fn empty_summary(argument: &str) -> &'static str {
-    if argument == "path" {
-        "Invalid local state file path"
-    } else {
-        "Invalid local workspace directory path"
+    /// Configures a backend. Problems refer to the block that contains its arguments, if there is one.
+    ///
+    /// # Errors
+    /// Returns an error if an argument is missing or has an invalid value.
+    pub(crate) fn new(
+        context: &AppContext,
+        kind: &'static dyn BackendType,
+        config: BackendConfig,
+        block: Option<&BackendBlock>,
+    ) -> Result<Self, AppError> {
+        let configured = if is_withheld(context, kind) {
+            Ok(withheld::backend(context, kind.name()))
+        } else {
+            kind.configure(&config, &context.backend_host())
+        };
+        let backend = configured.map_err(|error| invalid(error, block))?;
+        Ok(Self { kind, config, backend })
+    }
+
+    pub fn type_name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    pub(crate) fn config(&self) -> &BackendConfig {
+        &self.config
+    }
+
+    /// Returns the backend that stores states in local files.
+    pub fn as_local(&self) -> Option<&LocalBackend> {
+        self.backend.as_local()
+    }
+}
+
+/// Whether a backend is not opened, because the configuration is untrusted.
+pub(crate) fn is_withheld(context: &AppContext, kind: &dyn BackendType) -> bool {
+    context.confinement.is_some() && kind.name() != LOCAL
+}
+
+impl std::ops::Deref for ConfiguredBackend {
+    type Target = dyn Backend;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.backend
+    }
+}
+
+fn invalid(error: BackendError, block: Option<&BackendBlock>) -> AppError {
+    let BackendError { summary, detail, argument } = error;
+    let diagnostic = Diagnostic::error(summary, detail);
+    let Some(block) = block else { return diagnostic.into() };
+    let attribute = argument.and_then(|name| block.body.attribute(name));
+    let span = attribute.map_or(&block.type_span, |attribute| attribute.expression.span());
+    diagnostic.at(span.clone()).in_block("terraform").into()
+}
+
+impl From<BackendError> for AppError {
+    fn from(error: BackendError) -> Self {
+        invalid(error, None)
     }
 }
 
 /// Returns the `backend` or `cloud` block of a root module, if there is one.
-pub(crate) fn configured_block(root: &Module) -> Option<&Backend> {
+pub(crate) fn configured_block(root: &Module) -> Option<&BackendBlock> {
     root.backend.as_ref().or(root.cloud.as_ref())
 }
 
-fn refuse_others(block: &Backend) -> Result<(), AppError> {
-    if block.type_name.as_str() == LOCAL {
-        return Ok(());
-    }
+/// Returns the type of a block's backend.
+///
+/// # Errors
+/// Returns an error if the backend does not exist or is not supported.
+pub(crate) fn kind_of(block: &BackendBlock) -> Result<&'static dyn BackendType, AppError> {
     let name = block.type_name.as_str();
-    let error = if name == CLOUD {
-        Diagnostic::error(
+    let unavailable = match wardian_backend::find(name) {
+        Ok(kind) => return Ok(kind),
+        Err(unavailable) => unavailable,
+    };
+    let error = match unavailable {
+        _ if name == CLOUD => Diagnostic::error(
             "HCP Terraform not available yet",
             "States and runs in HCP Terraform are not supported yet. To try this configuration with a state \
              in this directory, remove the cloud block in a copy of it.",
-        )
-    } else if TERRAFORM_BACKENDS.contains(&name) {
-        Diagnostic::error(
-            "Backend not available yet",
-            format!(
-                "The backend \"{name}\" is not supported yet; only \"local\" is. To try this configuration \
-                 with a state in this directory, override the backend: write `terraform {{ backend \
-                 \"local\" {{}} }}` to a file backend_override.tf that is not committed, and run `init \
-                 -reconfigure`. The new state is empty; a copy of the existing one, which `terraform state \
-                 pull` prints, can be stored with `state push`."
-            ),
-        )
-    } else {
-        let meant = wardian_diagnostic::did_you_mean(name, TERRAFORM_BACKENDS.into_iter().chain([LOCAL]));
-        Diagnostic::error("Unsupported backend type", format!("There is no backend type \"{name}\".{meant}"))
+        ),
+        UnavailableBackend::Planned(reason) => {
+            Diagnostic::error("Backend not available yet", format!("{reason} {LOCAL_INSTEAD}"))
+        }
+        UnavailableBackend::Refused(reason) => {
+            Diagnostic::error("Backend not supported", format!("{reason} {LOCAL_INSTEAD}"))
+        }
+        UnavailableBackend::Unknown(reason) => Diagnostic::error("Unsupported backend type", reason),
     };
     Err(error.at(block.type_span.clone()).in_block("terraform").into())
 }
 
+const LOCAL_INSTEAD: &str = "To try this configuration with a state in this directory, override the backend: write `terraform \
+     { backend \"local\" {} }` to a file backend_override.tf that is not committed, and run `init -reconfigure`. \
+     The new state is empty; a copy of the existing one, which `terraform state pull` prints, can be stored with \
+     `state push`.";
+
 /// Returns the backend that commands use.
 ///
 /// # Errors
-/// Returns an error if the configuration differs from the record of `init`.
+/// Returns an error if the configuration differs from the record of `init`, or the recorded arguments
+/// are not valid.
 pub fn in_effect(
-    data_directory: &Path,
+    context: &AppContext,
     configuration: Option<&Configuration>,
-) -> Result<LocalBackend, AppError> {
+) -> Result<ConfiguredBackend, AppError> {
     let block = configuration.and_then(|configuration| configured_block(&configuration.root().module));
-    if let Some(block) = block {
-        refuse_others(block)?;
+    let kind = block.map(kind_of).transpose()?;
+    if let (Some(block), Some(kind)) = (block, kind)
+        && is_withheld(context, kind)
+    {
+        return ConfiguredBackend::new(context, kind, decode(block, kind)?, Some(block));
     }
-    let recorded = Record::read(data_directory)?;
-    let (block, recorded) = match (block, recorded) {
-        (None, None) => return Ok(LocalBackend::default()),
-        (None, Some(recorded)) => {
+    let recorded = Record::read(&context.data_directory())?;
+    let (block, kind, recorded) = match (block, kind, recorded) {
+        (Some(block), Some(kind), Some(recorded)) => (block, kind, recorded),
+        (_, _, None) if block.is_none() => return Ok(ConfiguredBackend::local()),
+        (_, _, Some(recorded)) => {
             return Err(not_initialized(&format!(
                 "`wardian init` was run with the backend \"{}\", which the configuration no longer has.",
                 recorded.type_name
             )));
         }
-        (Some(_), None) => {
-            return Err(not_initialized(
-                "The configuration has a backend \"local\" for which `wardian init` has not been run yet.",
-            ));
+        (_, kind, None) => {
+            return Err(not_initialized(&format!(
+                "The configuration has a backend \"{}\" for which `wardian init` has not been run yet.",
+                kind.map_or(LOCAL, |kind| kind.name())
+            )));
         }
-        (Some(block), Some(recorded)) => (block, recorded),
     };
-    let wanted = LocalBackend::from_block(block)?;
-    match recorded.same_as(&wanted) {
-        Some(backend) => Ok(backend),
-        None if recorded.type_name == LOCAL => Err(not_initialized(
-            "The arguments of the backend \"local\" have changed since `wardian init` was run.",
-        )),
+    let wanted = decode(block, kind)?;
+    match recorded.same_as(kind, &wanted) {
+        Some(config) => ConfiguredBackend::new(context, kind, config, Some(block)),
+        None if recorded.type_name == kind.name() => Err(not_initialized(&format!(
+            "The arguments of the backend \"{}\" have changed since `wardian init` was run.",
+            kind.name()
+        ))),
         None => Err(not_initialized(&format!(
-            "`wardian init` was run with the backend \"{}\", but the configuration now has \"local\".",
-            recorded.type_name
+            "`wardian init` was run with the backend \"{}\", but the configuration now has \"{}\".",
+            recorded.type_name,
+            kind.name()
         ))),
     }
 }
 
-/// Returns the backend recorded by `init`, even if the configuration has changed since then.
-pub fn recorded(data_directory: &Path) -> Result<LocalBackend, AppError> {
-    Ok(Record::read(data_directory)?.map(|recorded| recorded.config).unwrap_or_default())
+/// Returns the backend that a saved plan uses. The plan's directory does not have to be initialized.
+pub fn for_plan(context: &AppContext, configuration: &Configuration) -> Result<ConfiguredBackend, AppError> {
+    let Some(block) = configured_block(&configuration.root().module) else {
+        return Ok(ConfiguredBackend::local());
+    };
+    let kind = kind_of(block)?;
+    let wanted = decode(block, kind)?;
+    let recorded = Record::read(&context.data_directory())?;
+    let config = recorded.and_then(|recorded| recorded.same_as(kind, &wanted)).unwrap_or(wanted);
+    ConfiguredBackend::new(context, kind, config, Some(block))
 }
 
-/// Returns the backend that a saved plan uses. The plan's directory does not have to be initialized.
-pub fn for_plan(data_directory: &Path, configuration: &Configuration) -> Result<LocalBackend, AppError> {
-    let Some(block) = configured_block(&configuration.root().module) else {
-        return Ok(LocalBackend::default());
+/// Returns the paths of the states in the backend that `init` has recorded: the state of the default
+/// workspace, and the directory of the other states. If the backend does not store states in local
+/// files, these are the default paths.
+pub(crate) fn recorded_state_paths(data_directory: &Path) -> Result<Vec<PathBuf>, AppError> {
+    let recorded = Record::read(data_directory)?.filter(|recorded| recorded.type_name == LOCAL);
+    let local = match recorded {
+        Some(recorded) => {
+            LocalBackend::from_config(&recorded.config(wardian_backend::local_type())).unwrap_or_default()
+        }
+        None => LocalBackend::default(),
     };
-    let wanted = LocalBackend::from_block(block)?;
-    let recorded = Record::read(data_directory)?;
-    Ok(recorded.and_then(|recorded| recorded.same_as(&wanted)).unwrap_or(wanted))
+    Ok(vec![local.state_path(DEFAULT_WORKSPACE), local.workspace_directory()])
 }
 
 fn not_initialized(reason: &str) -> AppError {
@@ -227,4 +250,9 @@ fn not_initialized(reason: &str) -> AppError {
              -reconfigure` leaves it where it is."
         ),
     )
+}
+
+/// Adds the position of the block to diagnostics.
+fn in_terraform_block(problems: Diagnostics) -> Diagnostics {
+    problems.in_block("terraform")
 }

@@ -1,18 +1,18 @@
 //! Initializes the backend for `wardian init`.
 
-use std::fs;
-use std::path::Path;
-
+use wardian_backend::DEFAULT_WORKSPACE;
 use wardian_config::Module;
-use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
+use wardian_diagnostic::Diagnostic;
 use wardian_engine::StopSignal;
-use wardian_lang::{SourceBytes, parse_body};
 
-use crate::backend::{BackendOptions, EMPTY, LOCAL, LocalBackend, Record, configured_block, empty_summary};
+use crate::backend::{
+    BackendOptions, ConfiguredBackend, Record, configured_block, decode, is_withheld, kind_of, with_options,
+};
 use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::AppEvent;
 use crate::state_migration;
+use crate::workspaces::{self, SelectedBy};
 
 /// Configures the backend as specified in the root module, copies the states whose location has
 /// changed, and records the result. Returns the backend in effect.
@@ -25,7 +25,7 @@ pub async fn initialize(
     root: &Module,
     options: &BackendOptions,
     stop: &StopSignal,
-) -> Result<LocalBackend, AppError> {
+) -> Result<ConfiguredBackend, AppError> {
     let recorded = Record::read(&context.data_directory())?;
     let Some(block) = configured_block(root) else {
         if !options.config.is_empty() {
@@ -33,7 +33,7 @@ pub async fn initialize(
                           backend block.";
             context.frontend.warn(&Diagnostic::warning("Missing backend configuration", detail).into());
         }
-        let here = LocalBackend::default();
+        let here = ConfiguredBackend::local();
         if let Some(recorded) = recorded {
             change_backend(context, &recorded, &here, options, stop).await?;
             Record::write(&context.data_directory(), None)?;
@@ -41,24 +41,33 @@ pub async fn initialize(
         }
         return Ok(here);
     };
-    let block = LocalBackend::from_block(block)?;
-    let mut wanted = block.clone();
-    for given in &options.config {
-        apply_argument(context, &mut wanted, given)?;
-    }
-    let same = recorded.as_ref().and_then(|recorded| recorded.same_as(&block));
-    match same {
-        Some(same) if !options.reconfigure && (options.config.is_empty() || same == wanted) => {
-            return Ok(same);
-        }
-        _ => {}
+    let kind = kind_of(block)?;
+    let own = decode(block, kind)?;
+    let config = with_options(context, kind, &own, &options.config)?;
+    let same = recorded.as_ref().and_then(|recorded| recorded.same_as(kind, &own));
+    let same = same.filter(|same| !options.reconfigure && (options.config.is_empty() || *same == config));
+    // The arguments that -backend-config has set before are still in effect.
+    let is_same = same.is_some();
+    let wanted = ConfiguredBackend::new(context, kind, same.unwrap_or(config), Some(block))?;
+    // If the configuration is not trusted, neither the old nor the new backend is opened.
+    if is_same || is_withheld(context, kind) {
+        return Ok(wanted);
     }
     match &recorded {
         Some(recorded) => change_backend(context, recorded, &wanted, options, stop).await?,
-        None => state_migration::migrate(context, &LocalBackend::default(), &wanted, options, stop).await?,
+        None => {
+            state_migration::migrate(context, &ConfiguredBackend::local(), &wanted, options, stop).await?;
+        }
     }
-    Record::write(&context.data_directory(), Some((&wanted, &block)))?;
-    context.frontend.report(AppEvent::BackendConfigured);
+    Record::write(&context.data_directory(), Some((kind, wanted.config(), &own)))?;
+    let selection = &context.workspace;
+    if !wanted.has_workspaces()
+        && selection.name != DEFAULT_WORKSPACE
+        && selection.selected_by == SelectedBy::Directory
+    {
+        workspaces::select(&context.environment, DEFAULT_WORKSPACE)?;
+    }
+    context.frontend.report(AppEvent::BackendConfigured { type_name: kind.name() });
     Ok(wanted)
 }
 
@@ -66,12 +75,12 @@ pub async fn initialize(
 async fn change_backend(
     context: &AppContext,
     recorded: &Record,
-    wanted: &LocalBackend,
+    wanted: &ConfiguredBackend,
     options: &BackendOptions,
     stop: &StopSignal,
 ) -> Result<(), AppError> {
     if options.reconfigure {
-        return state_migration::migrate(context, &LocalBackend::default(), wanted, options, stop).await;
+        return state_migration::migrate(context, &ConfiguredBackend::local(), wanted, options, stop).await;
     }
     if !options.migrate_state && !options.force_copy {
         return Err(AppError::new(
@@ -81,7 +90,7 @@ async fn change_backend(
              leaves them where they are.",
         ));
     }
-    if recorded.type_name != LOCAL {
+    let Ok(kind) = wardian_backend::find(&recorded.type_name) else {
         return Err(AppError::new(
             "Backend not available yet",
             format!(
@@ -91,46 +100,7 @@ async fn change_backend(
                 recorded.type_name
             ),
         ));
-    }
-    state_migration::migrate(context, &recorded.config, wanted, options, stop).await
-}
-
-/// Applies a value of `-backend-config`: `NAME=VALUE`, or a file of such lines.
-fn apply_argument(context: &AppContext, backend: &mut LocalBackend, given: &str) -> Result<(), AppError> {
-    let Some((name, value)) = given.split_once('=') else {
-        return apply_file(context, backend, Path::new(given));
     };
-    let (name, value) = (name.trim(), value.trim());
-    let place = backend
-        .argument(name)
-        .map_err(|detail| AppError::new("Invalid backend configuration argument", detail))?;
-    if value.is_empty() {
-        return Err(AppError::new(empty_summary(name), EMPTY));
-    }
-    *place = Some(value.to_owned());
-    Ok(())
-}
-
-fn apply_file(context: &AppContext, backend: &mut LocalBackend, path: &Path) -> Result<(), AppError> {
-    let bytes = fs::read(path).map_err(|error| {
-        AppError::new(
-            "Backend configuration cannot be read",
-            format!(
-                "The file {}, given with -backend-config, cannot be read: {}.",
-                path.display(),
-                system_reason(&error)
-            ),
-        )
-    })?;
-    let file = SourceBytes::new(&path.display().to_string(), bytes)?.into_file();
-    let (body, mut problems) = parse_body(&file);
-    for block in &body.blocks {
-        let detail = "A file of backend arguments cannot contain blocks.";
-        problems.push(Diagnostic::error("Unsupported block type", detail).at(block.header_span.clone()));
-    }
-    for attribute in &body.attributes {
-        problems.collect::<()>(backend.set(attribute));
-    }
-    let warnings: Diagnostics = problems;
-    context.frontend.accept((), &warnings)
+    let old = ConfiguredBackend::new(context, kind, recorded.config(kind), None)?;
+    state_migration::migrate(context, &old, wanted, options, stop).await
 }

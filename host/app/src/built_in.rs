@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_address::ProviderAddress;
+use wardian_backend::BackendHost;
 use wardian_builtin::{BuiltInProvider, TYPE_NAME};
 use wardian_diagnostic::Diagnostics;
 use wardian_install::selection::Requirements;
@@ -15,7 +16,8 @@ pub fn is_known(address: &ProviderAddress) -> bool {
 }
 
 /// Returns the provider for an address for which [`ProviderAddress::is_built_in`] returns true, and
-/// for the root module in a directory. `states` checks which other states may be read.
+/// for the root module in a directory. `states` checks which files with other states may be read, and
+/// `backends` is the environment of other backends, if they may be opened.
 ///
 /// # Errors
 /// Returns an error if no built-in provider has this address.
@@ -23,9 +25,12 @@ pub fn provider(
     address: &ProviderAddress,
     root_directory: &Path,
     states: &FileGate,
+    backends: Option<&BackendHost>,
 ) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
     if is_known(address) {
-        return Ok(Arc::new(BuiltInProvider::new(root_directory).with_gate(states.clone())));
+        return Ok(Arc::new(
+            BuiltInProvider::new(root_directory).with_gate(states.clone()).with_backends(backends.cloned()),
+        ));
     }
     Err(vec![PluginDiagnostic::error("Provider not available", unknown(address))])
 }

@@ -8,5 +8,4 @@ pub use wardian_engine::TERRAFORM_VERSION;
 /// The version of Wardian.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The default workspace, which always exists.
-pub const DEFAULT_WORKSPACE: &str = "default";
+pub use wardian_backend::DEFAULT_WORKSPACE;

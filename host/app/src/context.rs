@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use wardian_access::AddressKind;
 use wardian_address::ProviderAddress;
+use wardian_backend::BackendHost;
 use wardian_config::{Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, load_root_with};
 use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_download::{DownloadObserver, NetworkAccess};
@@ -34,7 +35,6 @@ use wardian_value::Str;
 
 use crate::backend;
 use crate::catalogue;
-use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::configuration_shape::{CONFIGURATION_TARGET, ConfigurationShape};
 use crate::consent_lock;
 use crate::environment::ProcessEnvironment;
@@ -42,7 +42,7 @@ use crate::error::{AppError, sentence};
 use crate::evaluation_limits;
 use crate::frontend::{AppEvent, Frontend};
 use crate::granted_paths::{self, GrantedPaths, OnChange};
-use crate::host_network::{HostNetwork, NetworkSettings};
+use crate::host_network::{self, HostNetwork, NetworkSettings};
 use crate::module_manifest;
 use crate::package_servers::PackageServers;
 use crate::plugin_caches;
@@ -74,6 +74,8 @@ pub struct AppContext {
     /// Whether the warnings of the CLI configuration have been shown. The file is read when it is
     /// needed, and its warnings are shown only once.
     has_shown_cli_config_warnings: AtomicBool,
+    /// The keys of warnings that were shown and must not be shown again.
+    shown_warnings: Mutex<BTreeSet<&'static str>>,
     /// Providers whose processes are already running because another program has started them.
     pub reattached: BTreeMap<ProviderAddress, Reattachment>,
     /// Native plugins in use, whose processes must be terminated.
@@ -144,6 +146,7 @@ impl AppContext {
             workspace,
             catalogue,
             has_shown_cli_config_warnings: AtomicBool::new(false),
+            shown_warnings: Mutex::default(),
             reattached,
             native: Mutex::default(),
             native_plugins: Mutex::default(),
@@ -204,9 +207,7 @@ impl AppContext {
 
     /// Returns the paths of this directory's states.
     fn states(&self) -> Result<Vec<PathBuf>, AppError> {
-        let backend = backend::recorded(&self.data_directory())?;
-        let directory = backend.workspace_directory();
-        Ok(vec![backend.state_path(DEFAULT_WORKSPACE), directory])
+        backend::recorded_state_paths(&self.data_directory())
     }
 
     /// Loads a configuration from another source of files, such as a saved plan.
@@ -322,6 +323,18 @@ impl AppContext {
             helper_directories: helper_directories.collect(),
             directory: &self.directory,
         })
+    }
+
+    /// Returns the environment in which backends work. No request is sent.
+    pub(crate) fn backend_host(&self) -> BackendHost {
+        host_network::backend_host(&self.environment, &self.directory, &self.audit_log)
+    }
+
+    /// Shows a warning that a command may encounter several times, once.
+    pub(crate) fn warn_once(&self, key: &'static str, warning: &Diagnostic) {
+        if self.shown_warnings.lock().unwrap_or_else(PoisonError::into_inner).insert(key) {
+            self.frontend.warn(&warning.clone().into());
+        }
     }
 
     /// Returns the sources of plugins for a command that may send requests.
@@ -451,6 +464,7 @@ impl AppContext {
             policy: Arc::new(policy),
             audit_log: Arc::clone(&self.audit_log),
             states: self.confinement.as_ref().map(HostConfinement::state_gate).unwrap_or_default(),
+            backends: self.confinement.is_none().then(|| self.backend_host()),
         };
         let directory = self.directory.clone();
         Plugins::new(

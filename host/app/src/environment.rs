@@ -1,5 +1,6 @@
-//! Every environment variable that Wardian reads. No other module contains the name of an
-//! environment variable.
+//! Every environment variable that Wardian reads, except for those that replace the arguments of
+//! backends (`docs/state.md`). No other module of this crate contains the name of an environment
+//! variable.
 //!
 //! The variables are read once, at the start. Their values therefore remain the same during the
 //! whole run.
@@ -14,6 +15,9 @@ use wardian_process::variable_matches;
 
 /// The directory of the organisation's policy. No variable can change it.
 const SYSTEM_DIRECTORY: &str = if cfg!(windows) { r"C:\ProgramData\wardian" } else { "/etc/wardian" };
+
+/// How often an apply stores its unfinished state in a remote backend, in seconds.
+const DEFAULT_PERSIST_INTERVAL: u64 = 20;
 
 #[derive(Clone, Copy, Debug)]
 pub struct EnvironmentVariable {
@@ -37,6 +41,7 @@ variables! {
     ARGUMENTS = "TF_CLI_ARGS": "additional arguments for every command";
     COMMAND_ARGUMENTS = "TF_CLI_ARGS_": "TF_CLI_ARGS_plan: additional arguments for `plan` (spaces and dashes become `_`)";
     DATA_DIRECTORY = "TF_DATA_DIR": "the directory used instead of .terraform";
+    PERSIST_INTERVAL = "TF_STATE_PERSIST_INTERVAL": "how often an apply stores its unfinished state in a remote backend, in seconds (default: 20)";
     INPUT = "TF_INPUT": "`0` or `false`: never prompt for variable values";
     IN_AUTOMATION = "TF_IN_AUTOMATION": "not empty: do not suggest the next commands";
     WORKSPACE = "TF_WORKSPACE": "the selected workspace (overrides `workspace select`)";
@@ -186,6 +191,12 @@ impl ProcessEnvironment {
     /// Returns whether Wardian may prompt the user for values.
     pub fn may_ask(&self) -> bool {
         !matches!(self.text(INPUT), Some("0" | "false" | "FALSE" | "False" | "f" | "F"))
+    }
+
+    /// Returns how often an apply stores its unfinished state in a remote backend.
+    pub(crate) fn persist_interval(&self) -> Duration {
+        let seconds = self.text(PERSIST_INTERVAL).and_then(|text| text.trim().parse().ok());
+        Duration::from_secs(seconds.unwrap_or(DEFAULT_PERSIST_INTERVAL))
     }
 
     /// Returns whether `TF_IN_AUTOMATION` is set.

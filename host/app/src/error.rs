@@ -30,6 +30,18 @@ impl AppError {
         Self { diagnostics, needs_consent: true }
     }
 
+    /// Returns the error for a lock that could not be released.
+    pub fn for_unlock(error: LockError) -> Self {
+        Self::new(
+            "Error releasing the state lock",
+            format!(
+                "{} The lock may still be held. If other commands report that, release it with `wardian \
+                 force-unlock` and the ID that they show.",
+                sentence(&error.to_string())
+            ),
+        )
+    }
+
     /// Returns whether the command would succeed with the user's consent.
     pub fn needs_consent(&self) -> bool {
         self.needs_consent
@@ -61,14 +73,18 @@ impl From<StateError> for AppError {
 /// Converts the error of a state file to a diagnostic.
 pub fn state_diagnostic(error: &StateError) -> Diagnostic {
     let hint = error.hint().map_or(String::new(), |hint| format!("\n\n{}", sentence(hint)));
-    Diagnostic::error("State file cannot be used", format!("{}.{hint}", state_reason(error)))
+    let summary = match &error.problem {
+        StateProblem::Storage(_) => "Backend cannot be used",
+        _ => "State file cannot be used",
+    };
+    Diagnostic::error(summary, format!("{}.{hint}", state_reason(error)))
 }
 
 /// Describes an error of a state file, with its path.
 pub fn state_reason(error: &StateError) -> String {
     let reason = match &error.problem {
         StateProblem::Io { doing, error } => format!("failed to {doing}: {}", system_reason(error)),
-        StateProblem::NotJson(problem) => match merge_conflict(&error.path) {
+        StateProblem::NotJson(problem) => match merge_conflict(Path::new(&error.location)) {
             Some(line) => format!(
                 "line {line} is a conflict marker of a version control system, so two states were merged as \
                  text. Use one of the two complete states; their contents cannot be combined line by line"
@@ -77,7 +93,7 @@ pub fn state_reason(error: &StateError) -> String {
         },
         problem => problem.to_string(),
     };
-    format!("{}: {reason}", error.path.display())
+    format!("{}: {reason}", error.location)
 }
 
 /// Returns the number of the first line that is a merge conflict marker.
@@ -107,8 +123,8 @@ pub fn json_reason(error: &serde_json::Error) -> String {
 
 impl From<LockError> for AppError {
     fn from(error: LockError) -> Self {
-        let (path, holder) = match &error {
-            LockError::Held { path, holder } => (path, holder),
+        let (location, holder, ends_with_process) = match &error {
+            LockError::Held { location, holder, ends_with_process } => (location, holder, ends_with_process),
             LockError::Io { doing, path, error } => {
                 let reason =
                     sentence(&format!("failed to {doing} {}: {}", path.display(), system_reason(error)));
@@ -124,7 +140,24 @@ impl From<LockError> for AppError {
                 };
                 return Self::new("Error acquiring the state lock", format!("{reason}{advice}"));
             }
+            LockError::Storage { error: problem, .. } => {
+                let advice = problem
+                    .advice
+                    .as_deref()
+                    .map_or(String::new(), |advice| format!(" {}", sentence(advice)));
+                return Self::new(
+                    "Error acquiring the state lock",
+                    format!("{}{advice}", sentence(&error.to_string())),
+                );
+            }
             _ => return Self::new("Error acquiring the state lock", sentence(&error.to_string())),
+        };
+        let release = match holder {
+            Some(info) if !ends_with_process => format!(
+                " If its holder has ended without releasing it, release it with `wardian force-unlock {}`.",
+                info.id
+            ),
+            _ => String::new(),
         };
         let info = match holder {
             None => "No lock information is available.".to_owned(),
@@ -136,9 +169,8 @@ impl From<LockError> for AppError {
         Self::new(
             "Error acquiring the state lock",
             format!(
-                "Another process holds the lock on the state {}. Nothing was changed. Wait until it is \
-                 released, or let this command wait with -lock-timeout=5m.\n\n{info}",
-                path.display()
+                "Another process holds the lock on the state {location}. Nothing was changed. Wait until it is \
+                 released, or let this command wait with -lock-timeout=5m.{release}\n\n{info}"
             ),
         )
     }

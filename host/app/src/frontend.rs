@@ -11,6 +11,7 @@ use wardian_state::LockError;
 
 use crate::error::AppError;
 use crate::publisher_consent::PublisherChange;
+use crate::state_access::StateLocation;
 use crate::state_migration::StateCopy;
 
 /// Shows the library's reports, and asks the user. The `cli` crate implements this trait.
@@ -53,15 +54,15 @@ pub enum AppEvent<'a> {
     CliConfigWarning(&'a str),
     /// Another process holds the lock on the state.
     WaitingForStateLock(&'a LockError),
-    BackendConfigured,
+    BackendConfigured {
+        type_name: &'a str,
+    },
     /// A backend is no longer configured.
     BackendUnset,
     /// A state was copied to the new backend.
     StateCopied {
-        /// The path of the old file.
-        from: &'a Path,
-        /// The path of the new file.
-        to: &'a Path,
+        from: &'a StateLocation,
+        to: &'a StateLocation,
     },
     /// The publisher of a selected plugin is new, has changed, or is no longer known.
     PublisherChanged {

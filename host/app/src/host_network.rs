@@ -7,10 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_backend::{BackendHost, HttpClients};
 use wardian_download::{DownloadObserver, Downloader, DownloaderOptions, Netrc, NetworkAccess};
 use wardian_install::cli_config::{CliConfig, OciCredential};
 use wardian_install::network_source::NetworkMethod;
 use wardian_install::sources::{InstallationMethod, InstallationMethodKind};
+use wardian_monitor::{AuditLog, HostRequests};
 use wardian_network::proxy::ProxySettings;
 use wardian_oci::{
     AddressPart, CredentialsBlock, CredentialsFile, CredentialsOptions, CredentialsScope,
@@ -183,6 +185,35 @@ fn check_oci_template(method: &InstallationMethod) -> Result<(), AppError> {
             sentence(&format!("the repository_template \"{repository_template}\" cannot be used: {error}")),
         )
     })
+}
+
+/// Returns the environment in which backends work. Their requests are recorded in the audit log.
+pub(crate) fn backend_host(
+    environment: &ProcessEnvironment,
+    directory: &Path,
+    audit_log: &Arc<AuditLog>,
+) -> BackendHost {
+    let defaults = HttpClients::default();
+    let user_agent = match environment.user_agent_suffix() {
+        Some(suffix) => format!("{} {suffix}", defaults.user_agent),
+        None => defaults.user_agent,
+    };
+    BackendHost {
+        variables: Arc::new(
+            environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        ),
+        home: environment.home(),
+        directory: directory.to_owned(),
+        terraform_version: TERRAFORM_VERSION.to_owned(),
+        http: HttpClients {
+            proxies: ProxySettings::from_variables(|name| environment.get(name))
+                .map_err(|error| error.to_string()),
+            user_agent,
+            authority: Arc::new(HostRequests::new("backend", Arc::clone(audit_log))),
+            network: NetworkAccess::Online,
+            response_timeout: defaults.response_timeout,
+        },
+    }
 }
 
 /// Returns the client for all of the host's requests.

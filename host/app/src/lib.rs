@@ -12,7 +12,7 @@
 //!   caller implements [`Frontend`], which shows warnings and progress and asks the user;
 //! - no environment variable is read: the caller passes a [`ProcessEnvironment`];
 //! - this crate does not use wasmtime directly;
-//! - when its [`wardian_state::StateFile`] is dropped, a locked state is completely written and
+//! - when its [`wardian_state::StateManager`] is dropped, a locked state is completely written and
 //!   unlocked.
 
 pub mod atomic_write;
@@ -58,6 +58,7 @@ pub mod saved_plan;
 pub mod state_access;
 pub mod state_change;
 mod state_migration;
+pub mod state_recorder;
 pub mod untrusted;
 pub mod workspaces;
 

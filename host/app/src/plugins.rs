@@ -10,6 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use wardian_address::{ProviderAddress, provisioner_name};
+use wardian_backend::BackendHost;
 use wardian_files::WritableDirectories;
 use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_legacy_grpc_bridge::{
@@ -51,6 +52,7 @@ pub struct Plugins {
     /// The host's environment variables. A policy may grant some of them.
     pub(crate) environment: Vec<(String, String)>,
     states: FileGate,
+    backends: Option<BackendHost>,
     pub(crate) frontend: Arc<dyn Frontend>,
     /// The policy and the audit log, which also apply to provisioners.
     pub(crate) supervision: Supervision,
@@ -82,8 +84,10 @@ pub struct Supervision {
     pub policy: Arc<Policy>,
     /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
-    /// Checks which other states may be read.
+    /// Checks which files with other states may be read.
     pub states: FileGate,
+    /// The environment in which the backends of other states work, if they may be opened.
+    pub backends: Option<BackendHost>,
 }
 
 pub(crate) struct Plugin {
@@ -111,7 +115,7 @@ impl Plugins {
         environment: &ProcessEnvironment,
         frontend: &Arc<dyn Frontend>,
     ) -> Result<Self, AppError> {
-        let Supervision { policy, audit_log, states } = supervision;
+        let Supervision { policy, audit_log, states, backends } = supervision;
         let bridge = match plugin_caches::schemas(environment, &working_directory) {
             Some(cache) => Bridge::new(NativeLimits::default()).with_schema_cache(cache),
             None => Bridge::new(NativeLimits::default()),
@@ -174,6 +178,7 @@ impl Plugins {
             working_directory,
             environment: environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             states: states.clone(),
+            backends: backends.clone(),
             frontend: Arc::clone(frontend),
             supervision: supervision.clone(),
             provisioners: LoadedProvisioners::new(environment),
@@ -275,7 +280,12 @@ impl Plugins {
 impl ProviderSource for Plugins {
     async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
         if address.is_built_in() {
-            return built_in::provider(address, &self.working_directory, &self.states);
+            return built_in::provider(
+                address,
+                &self.working_directory,
+                &self.states,
+                self.backends.as_ref(),
+            );
         }
         if let Some(native) = self.native.get(address) {
             return Ok(native.provider());

@@ -1,26 +1,32 @@
-//! The state that a command uses: its file, its lock, and recovery after an interrupted run.
+//! The state that a command uses: its location, its lock, and recovery after an interrupted run.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_backend::DEFAULT_WORKSPACE;
 use wardian_config::{Configuration, lexically_normalize};
 use wardian_diagnostic::{Diagnostic, system_reason};
-use wardian_engine::{StateSink, StopSignal};
+use wardian_digest::Sha256Digest;
+use wardian_engine::StopSignal;
 use wardian_state::{
-    BackupRule, Instance, Journal, LockError, LockRequest, State, StateError, StateFile, StateFileOptions,
+    BackupRule, LockError, LockRequest, State, StateFileOptions, StateManager, StateManagerOptions,
+    StateStorage,
 };
 
-use crate::backend::{self, LocalBackend};
+use crate::backend::{self, ConfiguredBackend};
 use crate::cancellation::unless_stopped;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::context::AppContext;
-use crate::error::{AppError, state_reason};
+use crate::error::AppError;
 use crate::frontend::AppEvent;
 use crate::paths::resolve_symlinks;
+
+/// The directory of the journals of remote states, in the data directory.
+const JOURNALS: &str = "journals";
 
 /// The operation for which a state is locked, as shown in the lock information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,48 +101,139 @@ pub struct StateOutOptions {
     pub backup: Option<PathBuf>,
 }
 
+/// The state that a command uses.
+#[derive(Clone, Debug)]
+pub enum StateLocation {
+    /// A local file.
+    File(PathBuf),
+    /// A storage of a backend that does not store states in local files.
+    Remote {
+        storage: Arc<dyn StateStorage>,
+        /// The path of the journal on this machine.
+        journal: PathBuf,
+    },
+}
+
+impl fmt::Display for StateLocation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(formatter, "{}", path.display()),
+            Self::Remote { storage, .. } => formatter.write_str(&storage.location()),
+        }
+    }
+}
+
+impl StateLocation {
+    /// Opens the state. The backup applies only to local files: other storages keep versions
+    /// themselves, if they are configured to do so.
+    pub fn open(&self, backup: BackupRule, read_from: Option<PathBuf>) -> StateManager {
+        let terraform_version = TERRAFORM_VERSION.to_owned();
+        match self {
+            Self::File(path) => {
+                StateManager::open_file(path, StateFileOptions { terraform_version, backup, read_from })
+            }
+            Self::Remote { storage, journal } => {
+                let options = StateManagerOptions { terraform_version, journal: journal.clone(), read_from };
+                StateManager::new(Arc::clone(storage), options)
+            }
+        }
+    }
+
+    /// Returns the local file that contains the state.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Remote { .. } => None,
+        }
+    }
+
+    /// Creates the directories that are required before the state is locked or written.
+    ///
+    /// # Errors
+    /// Returns an error if a directory cannot be created.
+    pub fn create_directories(&self) -> Result<(), AppError> {
+        let path = match self {
+            Self::File(path) => path,
+            Self::Remote { journal, .. } => journal,
+        };
+        let Some(directory) = path.parent() else { return Ok(()) };
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        // Journals contain objects, and there may be no other copy of a remote state on this machine.
+        #[cfg(unix)]
+        if matches!(self, Self::Remote { .. }) {
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        }
+        builder.create(directory).map_err(|error| {
+            AppError::new(
+                "Directory of the state cannot be created",
+                format!(
+                    "The directory {} cannot be created: {}.",
+                    directory.display(),
+                    system_reason(&error)
+                ),
+            )
+        })
+    }
+}
+
 /// Reads a state without locking it, for commands that do not write it.
 ///
 /// # Errors
-/// Returns an error if the file exists but cannot be read.
-pub fn read_unlocked(
+/// Returns an error if the state exists but cannot be read.
+pub async fn read_unlocked(
     context: &AppContext,
     configuration: Option<&Configuration>,
     named: Option<&Path>,
 ) -> Result<UnlockedState, AppError> {
-    let path = state_path(context, configuration, named)?;
-    read_file_unlocked(context, path)
+    let location = state_location(context, configuration, named)?;
+    read_location_unlocked(context, location).await
 }
 
-/// Returns the state file that a command uses: the file in an option, or the workspace's state
-/// file.
+/// Returns the state that a command uses: the file in an option, or the workspace's state.
 ///
 /// # Errors
 /// Returns an error if the backend differs from the initialized backend.
-pub fn state_path(
+pub fn state_location(
     context: &AppContext,
     configuration: Option<&Configuration>,
     named: Option<&Path>,
-) -> Result<PathBuf, AppError> {
-    let backend = backend::in_effect(&context.data_directory(), configuration)?;
+) -> Result<StateLocation, AppError> {
+    let backend = backend::in_effect(context, configuration)?;
     if let Some(named) = named {
-        return Ok(named.to_owned());
+        return Ok(StateLocation::File(named.to_owned()));
     }
-    path_of_workspace(context, &backend)
+    workspace_location(context, &backend, &context.workspace.name)
 }
 
-/// Returns the state file of the workspace in a backend.
+/// Returns the state of a workspace in a backend.
 ///
 /// # Errors
-/// Returns an error if the file is a link out of its directory, or if the configuration is
-/// untrusted and the file is not in the configuration's directory.
-fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<PathBuf, AppError> {
-    let path = backend.state_path(&context.workspace.name);
-    if let Some(confinement) = &context.confinement {
-        confinement.check_state_path(&path)?;
+/// Returns an error if the backend does not support the workspace. For a local file, returns an error
+/// if the file is a link out of its directory, or if the configuration is untrusted and the file is
+/// not in the configuration's directory.
+pub fn workspace_location(
+    context: &AppContext,
+    backend: &ConfiguredBackend,
+    workspace: &str,
+) -> Result<StateLocation, AppError> {
+    if let Some(local) = backend.as_local() {
+        let path = local.state_path(workspace);
+        if let Some(confinement) = &context.confinement {
+            confinement.check_state_path(&path)?;
+        }
+        check_links(&context.directory, &path)?;
+        return Ok(StateLocation::File(path));
     }
-    check_links(&context.directory, &path)?;
-    Ok(path)
+    let storage = backend.state(workspace)?;
+    if context.confinement.is_some() {
+        // There is no state, and a journal in an untrusted directory is not used.
+        return Ok(StateLocation::Remote { storage, journal: PathBuf::new() });
+    }
+    let identity = Sha256Digest::hash(storage.location().as_bytes()).to_string();
+    let name = format!("{}-{}.journal", backend.type_name(), identity.get(..16).unwrap_or(&identity));
+    let journal = context.data_directory().join(JOURNALS).join(name);
+    Ok(StateLocation::Remote { storage, journal })
 }
 
 /// Checks that no link leads from a state to another directory, since it could be the state of
@@ -164,23 +261,40 @@ fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
     Err(AppError::new("State file is a link", detail))
 }
 
-/// Reads a state file without locking it.
+/// Reads the state of the selected workspace in a new backend without locking it. A backend with one
+/// state has only the default workspace.
 ///
 /// # Errors
-/// Returns an error if the file exists but cannot be read.
-pub fn read_file_unlocked(context: &AppContext, path: PathBuf) -> Result<UnlockedState, AppError> {
-    let mut file = StateFile::open(&path, options(BackupRule::Off, None));
-    let state = file.read()?;
-    let exists = file.exists()?;
-    warn_of_recovery(context, &file);
-    Ok(UnlockedState { path, exists, state })
+/// Returns an error if the state exists but cannot be read.
+pub async fn read_workspace_unlocked(
+    context: &AppContext,
+    backend: &ConfiguredBackend,
+) -> Result<UnlockedState, AppError> {
+    let workspace = if backend.has_workspaces() { &context.workspace.name } else { DEFAULT_WORKSPACE };
+    let location = workspace_location(context, backend, workspace)?;
+    read_location_unlocked(context, location).await
+}
+
+/// Reads a state without locking it.
+///
+/// # Errors
+/// Returns an error if the state exists but cannot be read.
+pub async fn read_location_unlocked(
+    context: &AppContext,
+    location: StateLocation,
+) -> Result<UnlockedState, AppError> {
+    let mut manager = location.open(BackupRule::Off, None);
+    let state = manager.read().await?;
+    let exists = manager.exists().await?;
+    warn_of_recovery(context, &manager);
+    Ok(UnlockedState { location, exists, state })
 }
 
 /// A state that was read without a lock.
 pub struct UnlockedState {
-    pub path: PathBuf,
+    pub location: StateLocation,
     pub exists: bool,
-    /// The content; empty if the file does not exist.
+    /// The content; empty if the state does not exist.
     pub state: Arc<State>,
 }
 
@@ -195,21 +309,27 @@ pub async fn open(
     out: &StateOutOptions,
     purpose: LockPurpose,
     stop: &StopSignal,
-) -> Result<StateFile, AppError> {
+) -> Result<StateManager, AppError> {
     let backend = match purpose {
-        LockPurpose::SavedPlan => backend::for_plan(&context.data_directory(), configuration)?,
-        _ => backend::in_effect(&context.data_directory(), Some(configuration))?,
+        LockPurpose::SavedPlan => backend::for_plan(context, configuration)?,
+        _ => backend::in_effect(context, Some(configuration))?,
     };
-    if lock.state.is_some() {
+    let is_local = backend.as_local().is_some();
+    if is_local && lock.state.is_some() {
         warn_of_state_option(context);
     }
-    let read = match &lock.state {
-        Some(named) => named.clone(),
-        None => path_of_workspace(context, &backend)?,
+    if !is_local && (lock.state.is_some() || out.state_out.is_some() || out.backup.is_some()) {
+        warn_of_ignored_options(context, &backend);
+    }
+    let location = match &lock.state {
+        Some(named) if is_local => StateLocation::File(named.clone()),
+        _ => workspace_location(context, &backend, &context.workspace.name)?,
     };
-    let (path, read_from) = match &out.state_out {
-        Some(written) if *written != read => (written.clone(), Some(read)),
-        _ => (read, None),
+    let (location, read_from) = match (&out.state_out, location) {
+        (Some(written), StateLocation::File(read)) if *written != read => {
+            (StateLocation::File(written.clone()), Some(read))
+        }
+        (_, location) => (location, None),
     };
     let backup = match &out.backup {
         None => BackupRule::DefaultPath,
@@ -217,29 +337,15 @@ pub async fn open(
         Some(path) => BackupRule::At(path.clone()),
     };
     if lock.lock || purpose != LockPurpose::Plan {
-        create_state_directory(&path)?;
+        location.create_directories()?;
     }
-    let mut file = StateFile::open(path, options(backup, read_from));
+    let mut manager = location.open(backup, read_from);
     if lock.lock {
-        acquire(context, &mut file, lock.lock_timeout, purpose, stop).await?;
+        acquire(context, &mut manager, lock.lock_timeout, purpose, stop).await?;
     }
-    file.read()?;
-    warn_of_recovery(context, &file);
-    Ok(file)
-}
-
-/// Creates the directory of a state before the state is locked or written.
-///
-/// # Errors
-/// Returns an error if the directory cannot be created.
-pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
-    let Some(directory) = path.parent() else { return Ok(()) };
-    fs::create_dir_all(directory).map_err(|error| {
-        AppError::new(
-            "Directory of the state cannot be created",
-            format!("The directory {} cannot be created: {}.", directory.display(), system_reason(&error)),
-        )
-    })
+    manager.read().await?;
+    warn_of_recovery(context, &manager);
+    Ok(manager)
 }
 
 /// Locks a state. The first attempt is made immediately, and further attempts with increasing
@@ -249,23 +355,17 @@ pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
 /// Returns an error if another process holds the lock, or the system rejects the lock.
 pub async fn acquire(
     context: &AppContext,
-    file: &mut StateFile,
+    manager: &mut StateManager,
     timeout: Duration,
     purpose: LockPurpose,
     stop: &StopSignal,
 ) -> Result<(), AppError> {
-    let request = LockRequest {
-        operation: purpose.operation().to_owned(),
-        info: String::new(),
-        who: format!("{}@{}", context.environment.user(), host_name()),
-        version: TERRAFORM_VERSION.to_owned(),
-        timeout: Duration::ZERO,
-    };
+    let request = lock_request(context, purpose);
     let deadline = Instant::now() + timeout;
     let mut pause = Duration::from_secs(1);
     let mut has_reported = false;
     loop {
-        let refused = match file.lock(&request) {
+        let refused = match manager.lock(&request).await {
             Ok(_) => return Ok(()),
             Err(error @ LockError::Held { .. }) => error,
             Err(error) => return Err(error.into()),
@@ -284,9 +384,22 @@ pub async fn acquire(
     }
 }
 
-/// Returns the options with which Wardian opens state files.
-pub fn options(backup: BackupRule, read_from: Option<PathBuf>) -> StateFileOptions {
-    StateFileOptions { terraform_version: TERRAFORM_VERSION.to_owned(), backup, read_from }
+/// Returns the data with which a lock is requested.
+pub fn lock_request(context: &AppContext, purpose: LockPurpose) -> LockRequest {
+    LockRequest {
+        operation: purpose.operation().to_owned(),
+        info: String::new(),
+        who: format!("{}@{}", context.environment.user(), host_name()),
+        version: TERRAFORM_VERSION.to_owned(),
+    }
+}
+
+fn warn_of_ignored_options(context: &AppContext, backend: &ConfiguredBackend) {
+    let detail = format!(
+        "-state, -state-out and -backup apply only to states in local files. The state is in the backend \"{}\".",
+        backend.type_name()
+    );
+    context.frontend.warn(&Diagnostic::warning("Options without effect", detail).into());
 }
 
 fn warn_of_state_option(context: &AppContext) {
@@ -296,8 +409,8 @@ fn warn_of_state_option(context: &AppContext) {
 }
 
 /// Reports that the changes of an interrupted run were recovered.
-pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
-    let Some(recovery) = file.recovery() else { return };
+pub fn warn_of_recovery(context: &AppContext, manager: &StateManager) {
+    let Some(recovery) = manager.recovery() else { return };
     let whole =
         if recovery.ignored_bytes > 0 { " Its last record is incomplete and was ignored." } else { "" };
     let (journal, changes) = (recovery.journal.display(), recovery.changes);
@@ -329,7 +442,7 @@ pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
         (
             "State not saved yet",
             format!(
-                "The journal {journal} contains {changes} changes that are not in the state file: a run is \
+                "The journal {journal} contains {changes} changes that are not in the stored state: a run is \
                  in progress, or a run ended before it could save the state. The changes are shown as part \
                  of the state."
             ),
@@ -346,48 +459,4 @@ fn host_name() -> String {
 #[cfg(not(unix))]
 fn host_name() -> String {
     "localhost".to_owned()
-}
-
-/// Writes the journal of an engine run.
-pub struct Recorder {
-    journal: Journal,
-    /// The reason why a change could not be recorded.
-    problem: Option<StateError>,
-}
-
-impl Recorder {
-    /// Starts to record changes to a state.
-    ///
-    /// # Errors
-    /// Returns an error if the state cannot be read.
-    pub fn begin(file: &mut StateFile) -> Result<Self, AppError> {
-        Ok(Self { journal: file.begin()?, problem: None })
-    }
-
-    /// Returns the journal, whose changes are then merged into the state.
-    pub fn into_journal(self) -> Journal {
-        self.journal
-    }
-}
-
-impl StateSink for Recorder {
-    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) {
-        self.journal.record_intent(address, action);
-    }
-
-    fn record(
-        &mut self,
-        address: &ResourceInstanceAddress,
-        provider: &ProviderConfigAddress,
-        instance: Option<&Instance>,
-    ) {
-        self.journal.record(address, provider, instance);
-    }
-
-    fn commit(&mut self) -> Result<(), String> {
-        if let Some(problem) = &self.problem {
-            return Err(state_reason(problem));
-        }
-        self.journal.commit().map_err(|error| state_reason(self.problem.insert(error)))
-    }
 }

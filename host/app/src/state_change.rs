@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wardian_config::Configuration;
 use wardian_engine::StopSignal;
-use wardian_state::{BackupRule, State, StateFile};
+use wardian_state::{BackupRule, State, StateManager};
 
 use crate::context::AppContext;
 use crate::error::AppError;
-use crate::state_access::{self, LockOptions, LockPurpose, StateOutOptions};
+use crate::state_access::{self, LockOptions, LockPurpose, StateLocation, StateOutOptions};
 
 /// The backup of a state if no option specifies a backup file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum DefaultBackup {
 
 /// A state that a command changes.
 pub struct StateChange {
-    file: StateFile,
+    manager: StateManager,
     /// The state that was read, before the change.
     pub state: Arc<State>,
 }
@@ -35,9 +35,9 @@ pub struct ChangeRequest<'a> {
     pub lock: bool,
     /// The maximum time to wait for the lock.
     pub lock_timeout: Duration,
-    /// The file that is read.
-    pub path: PathBuf,
-    /// The file that is written, if it differs from the file that is read.
+    /// The state that is read.
+    pub location: StateLocation,
+    /// The file that is written, if it differs from the state that is read.
     pub written: Option<&'a Path>,
     /// The backup of the previous state.
     pub backup: BackupRule,
@@ -58,10 +58,13 @@ impl<'a> ChangeRequest<'a> {
         default: DefaultBackup,
         purpose: LockPurpose,
     ) -> Result<Self, AppError> {
-        let path = state_access::state_path(context, Some(configuration), lock.state.as_deref())?;
-        let written = out.state_out.as_deref().filter(|written| **written != *path);
-        let backup = backup_rule(out.backup.as_deref(), default, written.unwrap_or(&path));
-        Ok(Self { lock: lock.lock, lock_timeout: lock.lock_timeout, path, written, backup, purpose })
+        let location = state_access::state_location(context, Some(configuration), lock.state.as_deref())?;
+        let written = out.state_out.as_deref().filter(|written| location.file() != Some(written));
+        let backup = match written.or(location.file()) {
+            Some(path) => backup_rule(out.backup.as_deref(), default, path),
+            None => BackupRule::Off,
+        };
+        Ok(Self { lock: lock.lock, lock_timeout: lock.lock_timeout, location, written, backup, purpose })
     }
 
     /// Locks and reads the state.
@@ -69,46 +72,56 @@ impl<'a> ChangeRequest<'a> {
     /// # Errors
     /// Returns an error if another process holds the lock, or the state cannot be read.
     pub async fn open(self, context: &AppContext, stop: &StopSignal) -> Result<StateChange, AppError> {
-        let (path, read_from) = match self.written {
-            Some(written) => (written.to_owned(), Some(self.path)),
-            None => (self.path, None),
+        let (location, read_from) = match (self.written, self.location) {
+            (Some(written), StateLocation::File(read)) => {
+                (StateLocation::File(written.to_owned()), Some(read))
+            }
+            (_, location) => (location, None),
         };
-        state_access::create_state_directory(&path)?;
-        let mut file = StateFile::open(path, state_access::options(self.backup, read_from));
+        location.create_directories()?;
+        let mut manager = location.open(self.backup, read_from);
         if self.lock {
-            state_access::acquire(context, &mut file, self.lock_timeout, self.purpose, stop).await?;
+            state_access::acquire(context, &mut manager, self.lock_timeout, self.purpose, stop).await?;
         }
-        let state = file.read()?;
-        state_access::warn_of_recovery(context, &file);
-        Ok(StateChange { file, state })
+        let state = manager.read().await?;
+        state_access::warn_of_recovery(context, &manager);
+        Ok(StateChange { manager, state })
     }
 }
 
 impl StateChange {
-    /// Writes the new state with the next serial.
+    /// Writes the new state with the next serial, and unlocks it.
     ///
     /// # Errors
-    /// Returns an error if the state cannot be written. In this case, the state file is unchanged.
-    pub fn save(mut self, state: &State) -> Result<(), AppError> {
-        self.file.write(state)?;
-        Ok(())
+    /// Returns an error if the state cannot be written. In this case, the stored state is unchanged.
+    pub async fn save(mut self, state: &State) -> Result<(), AppError> {
+        self.manager.write(state).await?;
+        self.close().await
     }
 
-    /// Returns whether the state file exists.
+    /// Returns whether the state exists.
     ///
     /// # Errors
-    /// Returns an error if the state file cannot be read.
-    pub fn exists(&mut self) -> Result<bool, AppError> {
-        Ok(self.file.exists()?)
+    /// Returns an error if the state cannot be read.
+    pub async fn exists(&mut self) -> Result<bool, AppError> {
+        Ok(self.manager.exists().await?)
     }
 
-    /// Writes a state with the serial and lineage that it contains.
+    /// Writes a state with the serial and lineage that it contains, and unlocks it.
     ///
     /// # Errors
-    /// Returns an error if the state cannot be written. In this case, the state file is unchanged.
-    pub fn save_verbatim(mut self, state: &State) -> Result<(), AppError> {
-        self.file.write_verbatim(state)?;
-        Ok(())
+    /// Returns an error if the state cannot be written. In this case, the stored state is unchanged.
+    pub async fn save_verbatim(mut self, state: &State) -> Result<(), AppError> {
+        self.manager.write_verbatim(state).await?;
+        self.close().await
+    }
+
+    /// Unlocks the state.
+    ///
+    /// # Errors
+    /// Returns an error if the lock may still be held.
+    pub async fn close(mut self) -> Result<(), AppError> {
+        self.manager.unlock().await.map_err(AppError::for_unlock)
     }
 }
 
@@ -142,21 +155,24 @@ fn timed_backup(of: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Returns an error if the state does not exist or cannot be read.
-pub fn require(context: &AppContext, path: &Path) -> Result<(), AppError> {
-    if state_access::read_file_unlocked(context, path.to_owned())?.exists {
+pub async fn require(context: &AppContext, location: &StateLocation) -> Result<(), AppError> {
+    if state_access::read_location_unlocked(context, location.clone()).await?.exists {
         return Ok(());
     }
-    Err(missing(path))
+    Err(missing(location))
 }
 
 /// Returns the error for a command that requires a state, if the state does not exist.
-pub fn missing(path: &Path) -> AppError {
-    AppError::new(
-        "No state file was found",
-        format!(
+pub fn missing(location: &StateLocation) -> AppError {
+    let detail = match location {
+        StateLocation::File(path) => format!(
             "The file {} does not exist. State commands require a state file: run them in the directory in \
              which `wardian apply` was run, or name the file with -state.",
             path.display()
         ),
-    )
+        StateLocation::Remote { storage, .. } => {
+            format!("There is no state at {}. `wardian apply` creates it.", storage.location())
+        }
+    };
+    AppError::new("No state file was found", detail)
 }

@@ -1,30 +1,34 @@
-//! Copies states when the backend changes. The old files remain.
+//! Copies states when the backend changes. The old states remain.
+//!
+//! | old backend | new backend | copied |
+//! |---|---|---|
+//! | with workspaces | with workspaces | every workspace |
+//! | with workspaces | one state | the selected workspace |
+//! | one state | with workspaces | the state, to the selected workspace |
+//! | one state | one state | the state |
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_backend::DEFAULT_WORKSPACE;
 use wardian_diagnostic::system_reason;
 use wardian_engine::StopSignal;
-use wardian_state::{BackupRule, State, StateFile};
+use wardian_state::{BackupRule, State};
 
-use crate::backend::{BackendOptions, LocalBackend};
+use crate::backend::{BackendOptions, ConfiguredBackend};
 use crate::cancellation::unless_stopped;
-use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::{AppEvent, Confirmation};
-use crate::state_access::{self, LockPurpose};
+use crate::state_access::{self, LockPurpose, StateLocation};
 use crate::workspaces;
 
-/// A state to be copied to another file.
+/// A state to be copied to another location.
 #[derive(Clone, Debug)]
 pub struct StateCopy {
     pub workspace: String,
-    /// The path of the old file.
-    pub from: PathBuf,
-    /// The path of the new file.
-    pub to: PathBuf,
+    pub from: StateLocation,
+    pub to: StateLocation,
     /// The state that the copy would overwrite.
     pub replaces: Option<Arc<State>>,
 }
@@ -35,36 +39,42 @@ pub struct StateCopy {
 /// Returns an error if the user cannot be asked, or a state cannot be read or written.
 pub(crate) async fn migrate(
     context: &AppContext,
-    old: &LocalBackend,
-    new: &LocalBackend,
+    old: &ConfiguredBackend,
+    new: &ConfiguredBackend,
     options: &BackendOptions,
     stop: &StopSignal,
 ) -> Result<(), AppError> {
-    let copies = copies(old, new)?;
+    let copies = copies(context, old, new).await?;
     if copies.is_empty() || !is_wanted(context, &copies, options, stop).await? {
         return Ok(());
     }
     for copy in &copies {
-        let mut from = StateFile::open(&copy.from, state_access::options(BackupRule::Off, None));
-        let mut to = StateFile::open(&copy.to, state_access::options(BackupRule::DefaultPath, None));
-        state_access::create_state_directory(&copy.to)?;
+        let mut from = copy.from.open(BackupRule::Off, None);
+        let mut to = copy.to.open(BackupRule::DefaultPath, None);
+        copy.to.create_directories()?;
         if options.lock {
-            for file in [&mut from, &mut to] {
-                state_access::acquire(context, file, options.lock_timeout, LockPurpose::Migration, stop)
+            for manager in [&mut from, &mut to] {
+                state_access::acquire(context, manager, options.lock_timeout, LockPurpose::Migration, stop)
                     .await?;
             }
         }
-        let state = from.read()?;
-        to.write_verbatim(&state)?;
+        let state = from.read().await?;
+        to.write_verbatim(&state).await?;
+        for manager in [&mut from, &mut to] {
+            manager.unlock().await.map_err(AppError::for_unlock)?;
+        }
         context.frontend.report(AppEvent::StateCopied { from: &copy.from, to: &copy.to });
         // As in Terraform, a state at the default path is kept only as a backup. Otherwise, it
         // could be mistaken for the current state.
-        if *old == LocalBackend::default() && copy.workspace == DEFAULT_WORKSPACE {
-            let backup = copy.from.with_file_name("terraform.tfstate.backup");
-            fs::rename(&copy.from, &backup).map_err(|error| {
+        if *old == ConfiguredBackend::local()
+            && copy.workspace == DEFAULT_WORKSPACE
+            && let StateLocation::File(path) = &copy.from
+        {
+            let backup = path.with_file_name("terraform.tfstate.backup");
+            fs::rename(path, &backup).map_err(|error| {
                 AppError::new(
                     "Old state cannot be renamed",
-                    format!("{} cannot be renamed: {}.", copy.from.display(), system_reason(&error)),
+                    format!("{} cannot be renamed: {}.", path.display(), system_reason(&error)),
                 )
             })?;
         }
@@ -72,33 +82,57 @@ pub(crate) async fn migrate(
     Ok(())
 }
 
-fn copies(old: &LocalBackend, new: &LocalBackend) -> Result<Vec<StateCopy>, AppError> {
+async fn copies(
+    context: &AppContext,
+    old: &ConfiguredBackend,
+    new: &ConfiguredBackend,
+) -> Result<Vec<StateCopy>, AppError> {
+    let selected = context.workspace.name.clone();
+    let pairs: Vec<(String, String)> = match (old.has_workspaces(), new.has_workspaces()) {
+        (true, true) => {
+            let names = old.workspaces().await?.into_iter().filter(|name| workspaces::is_name(name));
+            names.map(|name| (name.clone(), name)).collect()
+        }
+        (true, false) => vec![(selected, DEFAULT_WORKSPACE.to_owned())],
+        (false, true) => vec![(DEFAULT_WORKSPACE.to_owned(), selected)],
+        (false, false) => vec![(DEFAULT_WORKSPACE.to_owned(), DEFAULT_WORKSPACE.to_owned())],
+    };
     let mut copies = Vec::new();
-    for workspace in workspaces::all(old)?.into_iter().filter(|name| workspaces::is_name(name)) {
-        let (from, to) = (old.state_path(&workspace), new.state_path(&workspace));
+    for (from_workspace, to_workspace) in pairs {
+        let from = state_access::workspace_location(context, old, &from_workspace)?;
+        let to = state_access::workspace_location(context, new, &to_workspace)?;
         if is_same_place(&from, &to) {
             continue;
         }
-        let Some(state) = nonempty_state(&from)? else { continue };
-        let replaces = nonempty_state(&to)?;
+        let Some(state) = nonempty_state(&from).await? else { continue };
+        let replaces = nonempty_state(&to).await?;
         let is_there = replaces
             .as_ref()
             .is_some_and(|other| other.lineage == state.lineage && other.same_content(&state));
         if !is_there {
-            copies.push(StateCopy { workspace, from, to, replaces });
+            copies.push(StateCopy { workspace: from_workspace, from, to, replaces });
         }
     }
     Ok(copies)
 }
 
-fn is_same_place(one: &Path, other: &Path) -> bool {
-    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+fn is_same_place(one: &StateLocation, other: &StateLocation) -> bool {
+    match (one, other) {
+        (StateLocation::File(one), StateLocation::File(other)) => {
+            one == other
+                || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+        }
+        // The journal's name is derived from the location.
+        (StateLocation::Remote { journal: one, .. }, StateLocation::Remote { journal: other, .. }) => {
+            one == other
+        }
+        _ => false,
+    }
 }
 
 /// Returns a state; `None` if it is empty or does not exist.
-fn nonempty_state(path: &Path) -> Result<Option<Arc<State>>, AppError> {
-    let mut file = StateFile::open(path, state_access::options(BackupRule::Off, None));
-    let state = file.read()?;
+async fn nonempty_state(location: &StateLocation) -> Result<Option<Arc<State>>, AppError> {
+    let state = location.open(BackupRule::Off, None).read().await?;
     Ok((!state.is_empty()).then_some(state))
 }
 

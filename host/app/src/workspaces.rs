@@ -7,13 +7,11 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use wardian_diagnostic::system_reason;
 
+use wardian_backend::DEFAULT_WORKSPACE;
+use wardian_diagnostic::system_reason;
 use wardian_files::read_regular;
 
-use crate::backend::LocalBackend;
-use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
 
@@ -111,43 +109,6 @@ pub const RULE: &str = "A name consists of ASCII letters, digits and the charact
 pub fn is_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~$&+:=@".contains(&byte);
     !text.is_empty() && text != "." && text != ".." && text.bytes().all(is_plain)
-}
-
-/// Returns the names of all workspaces: the default workspace, then the others in alphabetical
-/// order.
-///
-/// # Errors
-/// Returns an error if the directory cannot be read.
-pub fn all(backend: &LocalBackend) -> Result<Vec<String>, AppError> {
-    let directory = backend.workspace_directory();
-    let mut names = Vec::new();
-    match fs::read_dir(&directory) {
-        Ok(entries) => {
-            for entry in entries.flatten() {
-                if entry.path().is_dir()
-                    && let Ok(name) = entry.file_name().into_string()
-                {
-                    names.push(name);
-                }
-            }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => {
-            return Err(AppError::new(
-                "Workspaces cannot be listed",
-                format!("The directory {} cannot be read: {}.", directory.display(), system_reason(&error)),
-            ));
-        }
-    }
-    names.retain(|name| name != DEFAULT_WORKSPACE);
-    names.sort();
-    names.insert(0, DEFAULT_WORKSPACE.to_owned());
-    Ok(names)
-}
-
-/// Returns the directory of a workspace's state. The default workspace has no such directory.
-pub fn directory(backend: &LocalBackend, name: &str) -> PathBuf {
-    backend.workspace_directory().join(Path::new(name))
 }
 
 #[cfg(test)]

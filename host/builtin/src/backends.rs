@@ -1,113 +1,133 @@
-//! Backends that store the states of other configurations.
-//!
-//! Only `local` is supported so far. To add another backend, implement [`Backend`] and return it
-//! from [`find`]; nothing else in this crate has to change.
-
-mod local;
+//! Reads the outputs of states in the backends of other configurations.
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
+use wardian_backend::{
+    BackendConfig, BackendError, BackendType, LOCAL, LocalBackend, UnavailableBackend, find,
+};
+use wardian_files::read_regular;
 use wardian_plugin::{CallContext, PluginDiagnostic};
-use wardian_value::{Str, Type, Value, View, convert};
+use wardian_state::decode_state;
+use wardian_value::{Str, Value};
 
-use crate::state_files::StateFiles;
+use crate::state_sources::StateSources;
 
-/// The names of Terraform's backends.
-const TERRAFORM_BACKENDS: [&str; 13] = [
-    "azurerm",
-    "cloud",
-    "consul",
-    "cos",
-    "gcs",
-    "http",
-    "inmem",
-    "kubernetes",
-    "local",
-    "oss",
-    "pg",
-    "remote",
-    "s3",
-];
+const MAX_STATE_SIZE: u64 = 4 << 30;
 
-/// A backend from which states can be read.
-#[async_trait]
-pub(crate) trait Backend: Send + Sync {
-    /// The supported arguments. All are optional.
-    fn arguments(&self) -> &'static [(&'static str, Type)];
-
-    /// Validates the arguments. Their types have already been checked.
-    fn check(&self, arguments: &Arguments) -> Result<(), PluginDiagnostic>;
-
-    /// Returns the outputs of a workspace's state, or `None` if the state does not exist.
-    async fn outputs(
-        &self,
-        context: &CallContext,
-        arguments: &Arguments,
-        workspace: &str,
-        files: &StateFiles,
-    ) -> Result<Option<BTreeMap<Str, Value>>, PluginDiagnostic>;
+/// The backend of another configuration.
+#[derive(Clone)]
+pub(crate) struct OtherBackend {
+    kind: &'static dyn BackendType,
+    config: BackendConfig,
 }
 
 /// A backend that cannot be used.
-pub(crate) enum BackendError {
+pub(crate) enum OtherBackendError {
     /// The backend does not exist.
     Unknown(String),
-    /// The backend exists in Terraform but is not supported yet.
+    /// The backend exists in Terraform but is not supported.
     Unsupported(String),
+    /// The arguments are not valid. The reason is the end of a sentence.
+    Arguments(String),
 }
 
-pub(crate) fn find(name: &str) -> Result<&'static dyn Backend, BackendError> {
-    match name {
-        "local" => Ok(&local::Local),
-        _ if TERRAFORM_BACKENDS.contains(&name) => Err(BackendError::Unsupported(format!(
-            "States of the backend \"{name}\" cannot be read yet. Only \"local\" is supported, which reads \
-             a state file on this machine."
-        ))),
-        _ => {
-            let suggestion = wardian_diagnostic::did_you_mean(name, TERRAFORM_BACKENDS);
-            Err(BackendError::Unknown(format!("There is no backend \"{name}\".{suggestion}")))
+impl OtherBackend {
+    /// Returns the backend with these arguments: a wholly known object or map, or null.
+    pub(crate) fn new(name: &str, arguments: &Value) -> Result<Self, OtherBackendError> {
+        let kind = find(name).map_err(|unavailable| match unavailable {
+            UnavailableBackend::Unknown(reason) => OtherBackendError::Unknown(reason),
+            UnavailableBackend::Planned(reason) | UnavailableBackend::Refused(reason) => {
+                OtherBackendError::Unsupported(reason)
+            }
+        })?;
+        let config =
+            BackendConfig::from_object(arguments, kind.schema()).map_err(OtherBackendError::Arguments)?;
+        Ok(Self { kind, config })
+    }
+
+    /// Checks the values of the arguments, as far as that is possible without a request.
+    pub(crate) fn check(&self, sources: &StateSources) -> Result<(), PluginDiagnostic> {
+        if self.kind.name() == LOCAL {
+            return LocalBackend::from_config(&self.config).map(drop).map_err(diagnostic);
+        }
+        match &sources.backends {
+            Some(host) => self.kind.configure(&self.config, host).map(drop).map_err(diagnostic),
+            None => Ok(()),
         }
     }
-}
 
-/// The arguments of a backend that are set, converted to their types.
-#[derive(Debug)]
-pub(crate) struct Arguments(BTreeMap<Str, Value>);
-
-impl Arguments {
-    /// Converts a backend configuration: a wholly known object or map, or null.
-    ///
-    /// # Errors
-    /// Returns a description of the problem, as the end of a sentence.
-    pub(crate) fn from_config(config: &Value, backend: &dyn Backend) -> Result<Self, String> {
-        let known = backend.arguments();
-        let configured = match config.view() {
-            View::Null => return Ok(Self(BTreeMap::new())),
-            View::Object(configured) | View::Map(configured) => configured,
-            _ => return Err(format!("an object is required, not a {}", config.ty().friendly_name())),
+    /// Returns the outputs of a workspace's state, or `None` if the state does not exist.
+    pub(crate) async fn outputs(
+        &self,
+        context: &CallContext,
+        workspace: &str,
+        sources: &StateSources,
+    ) -> Result<Option<BTreeMap<Str, Value>>, PluginDiagnostic> {
+        let (location, bytes) = if self.kind.name() == LOCAL {
+            self.read_file(context, workspace, sources).await?
+        } else {
+            self.read_storage(workspace, sources).await?
         };
-        let mut arguments = BTreeMap::new();
-        for (name, value) in configured {
-            let Some((_, ty)) = known.iter().find(|(known, _)| *known == name.as_str()) else {
-                let suggestion = wardian_diagnostic::closest(name, known.iter().map(|(known, _)| *known))
-                    .map(|near| format!("; did you mean \"{near}\"?"));
-                return Err(format!(
-                    "there is no argument \"{name}\"{}",
-                    suggestion.unwrap_or_default().trim_end_matches('?')
-                ));
-            };
-            let value =
-                convert::convert(value, ty).map_err(|error| format!("the argument \"{name}\": {error}"))?;
-            if !value.is_null() {
-                arguments.insert(name.clone(), value);
+        let state = decode_state(&bytes).map_err(|problem| {
+            let detail = format!("The state in {location} cannot be read: {problem}.");
+            PluginDiagnostic::error("Unsupported state file format", detail)
+        })?;
+        Ok(state.map(|state| state.outputs.into_iter().map(|(name, output)| (name, output.value)).collect()))
+    }
+
+    async fn read_file(
+        &self,
+        context: &CallContext,
+        workspace: &str,
+        sources: &StateSources,
+    ) -> Result<(String, Vec<u8>), PluginDiagnostic> {
+        let local = LocalBackend::from_config(&self.config).map_err(diagnostic)?;
+        let path = sources.root_directory.join(local.state_path(workspace));
+        sources.gate.check(context, &path).map_err(|reason| {
+            let detail = format!("The state in {} is not read: {reason}.", path.display());
+            PluginDiagnostic::error("State file not permitted", detail)
+        })?;
+        let read = {
+            let path = path.clone();
+            tokio::task::spawn_blocking(move || read_regular(&path, MAX_STATE_SIZE)).await
+        };
+        let location = path.display().to_string();
+        match read.map_err(std::io::Error::other).flatten() {
+            Ok(bytes) => Ok((location, bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((location, Vec::new())),
+            Err(error) => {
+                let detail = format!("The state in {location} cannot be read: {error}.");
+                Err(PluginDiagnostic::error("Failed to read state file", detail))
             }
         }
-        Ok(Self(arguments))
     }
 
-    /// Returns a string argument, if it is set.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(Value::as_str)
+    async fn read_storage(
+        &self,
+        workspace: &str,
+        sources: &StateSources,
+    ) -> Result<(String, Vec<u8>), PluginDiagnostic> {
+        let Some(host) = &sources.backends else {
+            let detail = format!(
+                "With -untrusted, the backend \"{}\" is not opened, because the configuration determines the server \
+                 to which your credentials would be sent.",
+                self.kind.name()
+            );
+            return Err(PluginDiagnostic::error("Backend not permitted", detail));
+        };
+        let backend = self.kind.configure(&self.config, host).map_err(diagnostic)?;
+        let workspace = if workspace.is_empty() { wardian_backend::DEFAULT_WORKSPACE } else { workspace };
+        let storage = backend.state(workspace).map_err(diagnostic)?;
+        match storage.read().await {
+            Ok(stored) => Ok((storage.location(), stored.bytes)),
+            Err(error) => {
+                let hint = error.hint().map_or(String::new(), |hint| format!(" Suggestion: {hint}."));
+                Err(PluginDiagnostic::error("Failed to read remote state", format!("{error}.{hint}")))
+            }
+        }
     }
+}
+
+fn diagnostic(error: BackendError) -> PluginDiagnostic {
+    PluginDiagnostic::error(error.summary, error.detail)
 }

@@ -5,7 +5,7 @@
 //! It is a [`wardian_plugin::Provider`] like any other: callers cannot distinguish it from a
 //! component. The crate does not depend on configuration or the engine. It reads only the states in
 //! the configuration of `terraform_remote_state`; relative paths are resolved against a directory
-//! that the caller passes.
+//! that the caller passes, and backends work in the environment that the caller passes.
 
 mod attributes;
 mod backends;
@@ -14,7 +14,7 @@ mod functions;
 mod provider;
 mod remote_state;
 mod schemas;
-mod state_files;
+mod state_sources;
 
 pub use provider::BuiltInProvider;
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use wardian_backend::BackendHost;
 use wardian_plugin::{
     ActionRequest, ApplyRequest, ApplyResponse, CallContext, ConfigKind, ConfigureRequest, Continue,
     FileGate, FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
@@ -15,26 +16,36 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-use crate::state_files::StateFiles;
+use crate::state_sources::StateSources;
 use crate::{data_resource, functions, remote_state, schemas};
 
 /// The built-in provider. It does not need a configuration, and ignores it.
 #[derive(Clone, Debug)]
 pub struct BuiltInProvider {
-    state_files: StateFiles,
+    sources: StateSources,
 }
 
 impl BuiltInProvider {
     /// Creates a provider for the root module in this directory. The directory must be absolute.
     /// Relative paths of state files are resolved against it.
     pub fn new(root_directory: impl Into<PathBuf>) -> Self {
-        Self { state_files: StateFiles { root_directory: root_directory.into(), gate: FileGate::default() } }
+        let sources =
+            StateSources { root_directory: root_directory.into(), gate: FileGate::default(), backends: None };
+        Self { sources }
     }
 
     /// Adds a gate that checks which state files may be read.
     #[must_use]
     pub fn with_gate(mut self, gate: FileGate) -> Self {
-        self.state_files.gate = gate;
+        self.sources.gate = gate;
+        self
+    }
+
+    /// Sets the environment in which the backends of other states work. Without it, only states in
+    /// local files are read.
+    #[must_use]
+    pub fn with_backends(mut self, backends: Option<BackendHost>) -> Self {
+        self.sources.backends = backends;
         self
     }
 }
@@ -72,7 +83,9 @@ impl Provider for BuiltInProvider {
     ) -> PluginDiagnostics {
         match (kind, &*request.type_name) {
             (ConfigKind::Resource, data_resource::TYPE_NAME) => data_resource::validate(&request.config),
-            (ConfigKind::DataSource, remote_state::TYPE_NAME) => remote_state::validate(&request.config),
+            (ConfigKind::DataSource, remote_state::TYPE_NAME) => {
+                remote_state::validate(&request.config, &self.sources)
+            }
             _ => no_such_type(&request.type_name),
         }
     }
@@ -145,7 +158,7 @@ impl Provider for BuiltInProvider {
         request: ReadDataSourceRequest,
     ) -> ReadDataSourceResponse {
         let read = match &*request.type_name {
-            remote_state::TYPE_NAME => remote_state::read(context, &request.config, &self.state_files).await,
+            remote_state::TYPE_NAME => remote_state::read(context, &request.config, &self.sources).await,
             other => Err(no_such_type(other)),
         };
         let (state, diagnostics) = match read {

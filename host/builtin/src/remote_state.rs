@@ -9,8 +9,8 @@ use wardian_plugin::{
 use wardian_value::{Path, Str, Type, Value, View};
 
 use crate::attributes::{attribute, schema_of};
-use crate::backends::{self, Arguments, Backend, BackendError};
-use crate::state_files::StateFiles;
+use crate::backends::{OtherBackend, OtherBackendError};
+use crate::state_sources::StateSources;
 
 pub(crate) const TYPE_NAME: &str = "terraform_remote_state";
 
@@ -61,11 +61,11 @@ pub(crate) fn schema() -> Arc<Schema> {
 }
 
 /// Validates a configuration that may contain unknown values.
-pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
+pub(crate) fn validate(config: &Value, sources: &StateSources) -> PluginDiagnostics {
     let mut diagnostics = Vec::new();
     let (backend, arguments) = (part(config, "backend"), part(config, "config"));
     if backend.is_known() && arguments.is_wholly_known() {
-        diagnostics.extend(configured(&backend, &arguments).err());
+        diagnostics.extend(configured(&backend, &arguments, sources).err());
     } else if !can_be_object(&arguments) {
         diagnostics.push(about("config", INVALID, "The configuration of a backend must be an object."));
     }
@@ -83,17 +83,17 @@ pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
 pub(crate) async fn read(
     context: &CallContext,
     config: &Value,
-    files: &StateFiles,
+    sources: &StateSources,
 ) -> Result<Value, PluginDiagnostics> {
-    let found = validate(config);
+    let found = validate(config, sources);
     if !found.is_empty() {
         return Err(found);
     }
-    let (backend, arguments) =
-        configured(&part(config, "backend"), &part(config, "config")).map_err(|found| vec![found])?;
+    let backend = configured(&part(config, "backend"), &part(config, "config"), sources)
+        .map_err(|found| vec![found])?;
     let workspace = part(config, "workspace");
     let workspace = workspace.as_str().unwrap_or("default");
-    let read = backend.outputs(context, &arguments, workspace, files).await.map_err(|found| vec![found])?;
+    let read = backend.outputs(context, workspace, sources).await.map_err(|found| vec![found])?;
     let Some(stored) = read else {
         let detail = format!(
             "The backend \"{}\" has no state for the workspace \"{workspace}\". Apply the other \
@@ -113,7 +113,8 @@ pub(crate) async fn read(
 fn configured(
     backend: &Value,
     config: &Value,
-) -> Result<(&'static dyn Backend, Arguments), PluginDiagnostic> {
+    sources: &StateSources,
+) -> Result<OtherBackend, PluginDiagnostic> {
     let Some(name) = backend.as_str() else {
         return Err(about(
             "backend",
@@ -121,15 +122,17 @@ fn configured(
             "The value must not be null; set the argument to the backend that stores the state.",
         ));
     };
-    let backend = backends::find(name).map_err(|missing| match missing {
-        BackendError::Unknown(detail) => about("backend", INVALID, detail),
-        BackendError::Unsupported(detail) => about("backend", "Backend not available", detail),
+    let backend = OtherBackend::new(name, config).map_err(|error| match error {
+        OtherBackendError::Unknown(detail) => about("backend", INVALID, detail),
+        OtherBackendError::Unsupported(detail) => about("backend", "Backend not available", detail),
+        OtherBackendError::Arguments(problem) => about(
+            "config",
+            INVALID,
+            format!("The backend \"{name}\" has an invalid configuration: {problem}."),
+        ),
     })?;
-    let arguments = Arguments::from_config(config, backend).map_err(|problem| {
-        about("config", INVALID, format!("The backend \"{name}\" has an invalid configuration: {problem}."))
-    })?;
-    backend.check(&arguments)?;
-    Ok((backend, arguments))
+    backend.check(sources)?;
+    Ok(backend)
 }
 
 /// Returns whether the value is, or may turn out to be, an object or a map.

@@ -28,14 +28,16 @@ impl Frontend for Shell {
             AppEvent::WaitingForStateLock(refused) => {
                 self.say(printable!("Waiting for the state lock: {refused}."));
             }
-            AppEvent::BackendConfigured => {
-                self.say("The backend \"local\" is configured and is used until its block changes.");
+            AppEvent::BackendConfigured { type_name } => {
+                self.say(printable!(
+                    "The backend \"{type_name}\" is configured and is used until its block changes."
+                ));
             }
             AppEvent::BackendUnset => {
                 self.say("The backend is no longer configured; states are stored in this directory.");
             }
             AppEvent::StateCopied { from, to } => {
-                self.say(printable!("Copied {} to {}.", from.display(), to.display()));
+                self.say(printable!("Copied {from} to {to}."));
             }
             AppEvent::PublisherChanged { address, version, change } => {
                 self.publisher_change(address, version, change);
@@ -160,7 +162,7 @@ fn copy_states_question(shell: &Shell, copies: &[StateCopy]) -> PrintableText {
             ),
             None => PrintableText::new(),
         };
-        append_line!(question, "  {} to {}{over} (workspace \"{workspace}\")", from.display(), to.display());
+        append_line!(question, "  {from} to {to}{over} (workspace \"{workspace}\")");
     }
     append!(
         question,

@@ -11,11 +11,12 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use wardian_app::AppError;
 use wardian_engine::{Stop, StopSignal, Stopper, stop_channel};
 use wardian_printable::printable;
-use wardian_state::remove_lock_information;
+use wardian_state::{release_locks, remove_lock_information};
 
 use crate::failure::Failure;
 use crate::shell::{Paint, Shell};
@@ -48,9 +49,12 @@ pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
 fn wait(runtime: &tokio::runtime::Runtime, requests: &mut Requests, stopper: &Stopper, shell: &Shell) {
     loop {
         let request = runtime.block_on(requests.next());
-        handle(request, stopper, shell);
+        handle(request, runtime, stopper, shell);
     }
 }
+
+/// How long the process waits for the release of locks before a signal ends it.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +79,7 @@ fn reaction(request: Request, walk_has_begun: bool, asked: Stop) -> Reaction {
     }
 }
 
-fn handle(request: Request, stopper: &Stopper, shell: &Shell) {
+fn handle(request: Request, runtime: &tokio::runtime::Runtime, stopper: &Stopper, shell: &Shell) {
     let text = match reaction(request, stopper.walk_has_begun(), stopper.current()) {
         // No operation is running: the command is waiting for an answer, and ends without one. The
         // message comes first, because the command may end immediately after the request.
@@ -99,6 +103,11 @@ fn handle(request: Request, stopper: &Stopper, shell: &Shell) {
                 shell.failure(&AppError::interrupted().into());
             }
             remove_lock_information();
+            let release = async { tokio::time::timeout(RELEASE_TIMEOUT, release_locks()).await };
+            let released = runtime.block_on(release);
+            for error in released.unwrap_or_default() {
+                shell.failure(&AppError::for_unlock(error).into());
+            }
             std::process::exit(1);
         }
     };

@@ -43,11 +43,12 @@ use wardian_printable::PrintableText;
 use wardian_app::native_confinement::{SHIM_ARGUMENT, run_shim};
 use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
-use wardian_app::{AppContext, AppOptions, Frontend, ProcessEnvironment, audit_log};
+use wardian_app::{AppContext, AppError, AppOptions, Frontend, ProcessEnvironment, audit_log};
 use wardian_diagnostic::system_reason;
 use wardian_download::DownloadObserver;
 use wardian_network::proxy::ProxySettings;
 use wardian_sandbox::{COMPILER_ARGUMENT, run_compiler};
+use wardian_state::release_locks;
 
 use tracing::Instrument as _;
 
@@ -196,6 +197,7 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
     let span = tracing::info_span!(target: "wardian::command", "command", name = line.command_name);
     let running = async {
         let outcome = command.run(&context).await;
+        let outcome = report_held_locks(&context, outcome).await;
         context.app.close().await;
         audit::conclude(&context, outcome)
     };
@@ -206,6 +208,16 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
     // A thread that waits for input must not prevent the process from ending.
     runtime.shutdown_background();
     outcome
+}
+
+/// Releases the locks that a command still holds, for example after an error.
+async fn report_held_locks(context: &CommandContext, outcome: Outcome) -> Outcome {
+    let mut status = outcome;
+    for error in release_locks().await {
+        let reported = context.shell.failure(&AppError::for_unlock(error).into());
+        status = status.map(|_| reported);
+    }
+    status
 }
 
 /// Returns the process's environment. Variables that are not UTF-8 are omitted.

@@ -9,8 +9,9 @@ use wardian_address::ResourceMode;
 use wardian_app::AppError;
 use wardian_app::backend;
 use wardian_app::compatibility::TERRAFORM_VERSION;
-use wardian_app::state_access::{self, LockPurpose, Recorder};
+use wardian_app::state_access::{self, LockPurpose};
 use wardian_app::state_diagnostic;
+use wardian_app::state_recorder::Recorder;
 use wardian_app::unless_stopped;
 use wardian_config::{Configuration, RootVariables};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
@@ -20,7 +21,7 @@ use wardian_engine::{
 };
 use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, printable};
-use wardian_state::{State, StateFile, encode_state};
+use wardian_state::{State, StateManager, encode_state};
 
 use crate::address_file;
 use crate::arguments::{
@@ -49,10 +50,10 @@ pub(crate) struct OperationRequest<'a> {
     pub(crate) purpose: LockPurpose,
 }
 
-/// The inputs of an operation. The state is locked until this value is dropped.
+/// The inputs of an operation. The state is locked until the operation has ended.
 pub(crate) struct Operation {
     pub(crate) run: EngineContext,
-    pub(crate) file: StateFile,
+    pub(crate) manager: StateManager,
     /// The state before the operation.
     pub(crate) state: Arc<State>,
     /// The root module's variable values, for a plan.
@@ -107,14 +108,14 @@ impl Operation {
             Mode::Normal | Mode::RefreshOnly => context.app.configuration_with_files()?,
         };
         // Do not prompt for variables if the run cannot start.
-        backend::in_effect(&context.app.data_directory(), Some(&configuration))?;
+        backend::in_effect(&context.app, Some(&configuration))?;
         let asks = request.operation.input && !context.shell.is_for_programs();
         let asking = if asks { Prompting::Allowed } else { Prompting::Forbidden };
         let (module, shell) = (&configuration.root().module, &context.shell);
         let variables =
             variables::collect(module, request.variables, asking, &context.app.environment, shell, &stop)
                 .await?;
-        let mut file = state_access::open(
+        let mut manager = state_access::open(
             &context.app,
             &configuration,
             &request.lock.options(),
@@ -123,14 +124,14 @@ impl Operation {
             &stop,
         )
         .await?;
-        let state = file.read()?;
+        let state = manager.read().await?;
         let lock = context.app.lock_file()?;
         let plugins =
             context.app.plugins(&configuration, Some(&state), &lock, request.operation.parallelism)?;
         let digests = plugins.digests();
         Ok(Self {
             run: context.engine_run(configuration, plugins),
-            file,
+            manager,
             state,
             variables,
             plugins: digests,
@@ -176,9 +177,9 @@ impl Operation {
         let is_moved = plan.changes.iter().any(|change| change.previous_address.is_some())
             || plan.mode == Mode::Destroy && !plan.previous_state.same_content(&self.state);
         if is_moved {
-            self.file.write(&plan.prior_state)?;
+            self.manager.write(&plan.prior_state).await?;
         }
-        let mut recorder = Recorder::begin(&mut self.file)?;
+        let mut recorder = Recorder::begin(&context.app, &mut self.manager).await?;
         let footer = context.progress.begin(Phase::Apply, || operation_count(plan));
         let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
         drop(footer);
@@ -192,22 +193,24 @@ impl Operation {
                  applied yet. `wardian plan` shows the remaining changes.",
             ));
         }
-        let journal = recorder.into_journal();
+        let journal = recorder.into_journal(&mut self.manager).await;
         let lineage = journal.lineage().to_owned();
-        let state = match self.file.finish(journal, &plan.prior_state, &state) {
+        let state = match self.manager.finish(journal, &plan.prior_state, &state).await {
             Ok(saved) => saved,
             Err(error) => {
                 diagnostics.push(state_diagnostic(&error));
                 // Merging the journal increments the serial of the state, so this state needs a
                 // higher one.
-                state.serial = self.state.serial.saturating_add(2);
+                state.serial = self.manager.stored_serial().max(self.state.serial).saturating_add(2);
                 state.lineage = lineage;
                 TERRAFORM_VERSION.clone_into(&mut state.terraform_version);
                 keep_elsewhere(&state, &mut diagnostics, context);
                 Arc::new(state)
             }
         };
-        self.file.unlock();
+        if let Err(error) = self.manager.unlock().await {
+            diagnostics.extend(AppError::for_unlock(error).into_diagnostics());
+        }
         context.shell.diagnostics(&diagnostics);
         let status = if diagnostics.has_errors() || stopped { Status::Failed } else { Status::Success };
         Ok(Done { state, counts, status })
@@ -255,13 +258,13 @@ impl Done {
 /// Saves a state that cannot be stored in its usual location to another file. If that fails, too,
 /// prints the state.
 fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &CommandContext) {
-    let error = match StateFile::write_errored(Path::new(""), state) {
+    let error = match StateManager::write_errored(Path::new(""), state) {
         Ok(path) => {
             diagnostics.error(
                 "State saved elsewhere",
                 format!(
-                    "The new state could not be written to its file and is in {0} instead: no other file \
-                     records these changes. As soon as the usual file can be written again, run \
+                    "The new state could not be written to its usual location and is in {0} instead. As soon as \
+                     the usual location can be written again, run \
                      `wardian state push {0}` before any other command.",
                     path.display()
                 ),

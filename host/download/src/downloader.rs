@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use wardian_network::TlsRoots;
+use wardian_access::HttpAuthority;
 use wardian_network::proxy::ProxySettings;
+use wardian_network::{OperatorAuthority, TlsRoots};
 
 use crate::error::FetchError;
 use crate::exchange::{Answer, Exchanges, TimeBudget};
@@ -50,6 +51,8 @@ pub struct DownloaderOptions {
     pub metadata_timeout: Duration,
     pub network: NetworkAccess,
     pub observer: Arc<dyn DownloadObserver>,
+    /// Authorizes and records the requests.
+    pub authority: Arc<dyn HttpAuthority>,
 }
 
 impl Default for DownloaderOptions {
@@ -63,6 +66,7 @@ impl Default for DownloaderOptions {
             metadata_timeout: METADATA_TIMEOUT,
             network: NetworkAccess::Online,
             observer: Arc::new(()),
+            authority: Arc::new(OperatorAuthority),
         }
     }
 }

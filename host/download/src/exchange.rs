@@ -13,8 +13,8 @@ use http_body_util::{BodyExt as _, Full};
 use tokio::time::timeout;
 use url::Url;
 use wardian_network::{
-    BoxedBody, Client, ClientOptions, HttpLimits, NetworkError, OperatorAuthority, RequestLimiter,
-    ResponseBody, SystemResolver, Timeouts,
+    BoxedBody, Client, ClientOptions, HttpLimits, NetworkError, RequestLimiter, ResponseBody, SystemResolver,
+    Timeouts,
 };
 
 use crate::concurrency::{Concurrency, RequestPermits};
@@ -111,7 +111,8 @@ impl Exchanges {
             let request = request(&route, &options.user_agent, more, &fetch.body)?;
             let ticket = self.client.ticket();
             // The future is large, and would make the futures of all callers large.
-            let sending = Box::pin(self.client.send(ticket, Arc::new(OperatorAuthority), request, timeouts));
+            let sending =
+                Box::pin(self.client.send(ticket, Arc::clone(&options.authority), request, timeouts));
             let response = budget.run(route.url(), sending).await?;
             let response = response.map_err(|error| from_network(route.url(), error))?;
             let (head, body) = response.into_parts();

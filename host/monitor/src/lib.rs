@@ -21,6 +21,7 @@
 
 mod audit_log;
 mod denials;
+mod host_requests;
 mod monitor;
 mod native;
 mod program;
@@ -29,6 +30,7 @@ mod summary;
 
 pub use audit_log::{AuditError, AuditLog};
 pub use denials::DeniedUse;
+pub use host_requests::{HOST_NAME, HostRequests};
 pub use monitor::{Monitor, PluginIdentity, Use};
 pub use native::NativeMonitor;
 pub use program::ProgramMonitor;

@@ -429,6 +429,6 @@ fn log(record: &Record) {
     );
 }
 
-fn format_timestamp(time: Timestamp) -> String {
+pub(crate) fn format_timestamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }

@@ -13,6 +13,7 @@ use wardian_address::ProviderAddress;
 use wardian_plugin::REDACTED;
 use wardian_policy::{LeastPrivilegePolicy, NeededAccess, ObservedAccesses, least_privilege_policy};
 
+use crate::host_requests::HOST_NAME;
 use crate::record::{Capability, Outcome, Record};
 
 const MAX_LINE_LENGTH: u64 = 16 << 20;
@@ -181,9 +182,11 @@ impl Summary {
     /// Returns the accesses that a policy must allow, and the confined native plugins.
     pub fn observed(&self, root_module: &Path) -> ObservedAccesses {
         let native = self.plugins.iter().filter(|(_, plugin)| plugin.is_native);
+        // No policy applies to the host's own requests.
+        let plugins = self.plugins.iter().filter(|(address, _)| *address != HOST_NAME);
         ObservedAccesses {
             root_module: root_module.to_owned(),
-            needed: self.plugins.iter().flat_map(|(address, plugin)| needed(address, plugin)).collect(),
+            needed: plugins.flat_map(|(address, plugin)| needed(address, plugin)).collect(),
             native: native.filter_map(|(address, _)| ProviderAddress::parse(address).ok()).collect(),
             ..ObservedAccesses::default()
         }

@@ -55,4 +55,4 @@ pub use operator_authority::OperatorAuthority;
 pub use request_limiter::{Permit, RequestLimiter, Ticket};
 pub use resolve::{Resolver, SystemResolver};
 pub use stream::connect_stream;
-pub use tls::{TlsError, TlsRoots, system_roots};
+pub use tls::{TlsError, TlsRoots, TlsSettings, Verification, system_roots};

@@ -4,8 +4,11 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use rustls::client::Resumption;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -22,6 +25,140 @@ enum Source {
     /// The system's certificates, which are loaded when they are first used and then cached.
     System(OnceLock<Result<Arc<ClientConfig>, String>>),
     Given(Arc<ClientConfig>),
+}
+
+/// The user's TLS settings for one of the host's own services, such as a backend. Plugins cannot
+/// have such settings.
+#[derive(Clone, Debug, Default)]
+pub struct TlsSettings {
+    /// The authorities that are trusted instead of the system's, in PEM format.
+    pub authorities: Option<Vec<u8>>,
+    /// The client's certificate chain and its private key, in PEM format.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
+    pub verification: Verification,
+}
+
+/// The checks of a server's certificate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verification {
+    /// The certificate must be issued by a trusted authority for the server's name.
+    #[default]
+    Full,
+    /// The certificate must be issued by a trusted authority, for any name.
+    Authority,
+    /// The certificate is not checked.
+    None,
+}
+
+impl TlsSettings {
+    /// Returns the TLS configuration.
+    ///
+    /// # Errors
+    /// Returns an error if a certificate or key is invalid, or the system has no root certificates.
+    pub fn config(&self) -> Result<Arc<ClientConfig>, TlsError> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Setup)?;
+        let builder = match self.verification {
+            Verification::Full => builder.with_root_certificates(self.roots()?),
+            Verification::Authority => {
+                let roots = Arc::new(self.roots()?);
+                builder
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(AnyName { roots: Some(roots), provider }))
+            }
+            Verification::None => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyName { roots: None, provider })),
+        };
+        let config = match &self.identity {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => {
+                let chain = certificates(chain, "the client certificate")?;
+                let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| TlsError::Pem {
+                    subject: "the client key",
+                    reason: error.to_string(),
+                })?;
+                builder.with_client_auth_cert(chain, key).map_err(TlsError::Setup)?
+            }
+        };
+        Ok(Arc::new(config))
+    }
+
+    fn roots(&self) -> Result<RootCertStore, TlsError> {
+        let Some(authorities) = &self.authorities else {
+            return system_roots().map_err(TlsError::NoRoots);
+        };
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates(authorities, "the certificate authority")? {
+            roots.add(certificate).map_err(TlsError::Setup)?;
+        }
+        Ok(roots)
+    }
+}
+
+fn certificates(pem: &[u8], subject: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err(TlsError::Pem { subject, reason: "it contains no certificate".to_owned() }),
+        Err(error) => Err(TlsError::Pem { subject, reason: error.to_string() }),
+    }
+}
+
+/// Accepts a certificate for any name; from any issuer if there are no roots. Signatures of the
+/// handshake are always verified.
+#[derive(Debug)]
+struct AnyName {
+    roots: Option<Arc<RootCertStore>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            rustls::client::verify_server_cert_signed_by_trust_anchor(
+                &rustls::server::ParsedCertificate::try_from(certificate)?,
+                roots,
+                intermediates,
+                now,
+                self.provider.signature_verification_algorithms.all,
+            )?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 /// The TLS configuration of one client.
@@ -45,6 +182,9 @@ pub enum TlsError {
     Name,
     #[error("{0}")]
     Handshake(io::Error),
+    /// A certificate or a key is not in PEM format.
+    #[error("{subject} cannot be used: {reason}")]
+    Pem { subject: &'static str, reason: String },
 }
 
 impl TlsError {
@@ -79,6 +219,14 @@ impl TlsRoots {
             roots.add(certificate).map_err(TlsError::Setup)?;
         }
         Ok(Self(Arc::new(Source::Given(config_with(roots).map_err(TlsError::Setup)?))))
+    }
+
+    /// Returns the roots and the other settings for one service.
+    ///
+    /// # Errors
+    /// Returns an error if a certificate or key is invalid, or the system has no root certificates.
+    pub fn from_settings(settings: &TlsSettings) -> Result<Self, TlsError> {
+        Ok(Self(Arc::new(Source::Given(settings.config()?))))
     }
 
     pub(crate) fn for_client(self) -> Tls {

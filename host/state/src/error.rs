@@ -5,22 +5,25 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::InstanceAddressError;
 
+use crate::storage::StorageError;
+
 /// The error for a state file that could not be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {problem}", path.display())]
+#[error("{location}: {problem}")]
 pub struct StateError {
-    pub path: PathBuf,
+    /// The path of a file, or the location in a storage.
+    pub location: String,
     #[source]
     pub problem: StateProblem,
 }
 
 impl StateError {
     pub(crate) fn new(path: &Path, problem: impl Into<StateProblem>) -> Self {
-        Self { path: path.to_owned(), problem: problem.into() }
+        Self { location: path.display().to_string(), problem: problem.into() }
     }
 
     /// Returns a suggestion for solving the problem.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&str> {
         self.problem.hint()
     }
 }
@@ -100,9 +103,12 @@ pub enum StateProblem {
         path: PathBuf,
         problem: String,
     },
-    /// The file was changed while it was not locked.
-    #[error("the state changed on disk after it was read")]
+    /// The state was changed while it was not locked.
+    #[error("the state changed after it was read")]
     ChangedMeanwhile,
+    /// The storage could not be read or written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 impl StateProblem {
@@ -110,7 +116,7 @@ impl StateProblem {
         move |error| Self::Io { doing, error }
     }
 
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<&str> {
         Some(match self {
             Self::Io { .. } | Self::Output { .. } => return None,
             Self::NotUtf8(_) | Self::NotJson(_) | Self::NoVersion | Self::VersionZero => {
@@ -127,6 +133,7 @@ impl StateProblem {
                 "nothing was changed; if the changes of that run are already in the state or are not needed, \
                  move the journal to another directory"
             }
+            Self::Storage(error) => return error.advice.as_deref(),
             Self::ChangedMeanwhile => "nothing was written; run the command again",
         })
     }

@@ -9,9 +9,10 @@
 //!
 //! | line | content |
 //! |---|---|
-//! | first | `wardian_journal` (format, 2; format 1 had no intents); `lineage`, `serial` and `state` (a fingerprint of the file) of the state that is changed |
+//! | first | `wardian_journal` (format, 2; format 1 had no intents; only journals of remote states contain stores); `lineage`, `serial` and `state` (a fingerprint of the file) of the state that is changed |
 //! | intent | `begun`: `address` and `action` of the next request to a provider |
 //! | change | `address`, `provider`, `objects`: all current objects of one instance, in the format of the state file; empty if the instance was removed |
+//! | store | `stored`: the fingerprint of an unfinished state, before it is stored while the run continues |
 //! | last | `final`: the complete state, before it is written |
 //!
 //! A reader rejects a journal that has an unknown format or contains an unknown record.
@@ -172,6 +173,12 @@ impl Journal {
             }
             objects.end();
         });
+    }
+
+    /// Records the fingerprint of an unfinished state. It must be committed before the state is
+    /// stored. A run that is interrupted later is then recovered from either state.
+    pub(crate) fn record_stored(&mut self, fingerprint: &str) {
+        self.collect(|members| members.text("stored", fingerprint));
     }
 
     /// Writes the collected records to the file. Once this function has returned, they are

@@ -1,8 +1,11 @@
-//! Stores states: the state model, the state file in Terraform's format version 4, its lock, and
-//! the journal, which preserves the changes of an apply after a crash.
+//! Manages states: the state model, Terraform's state format version 4, state files with their
+//! locks, and the journal, which preserves the changes of an apply after a crash.
+//!
+//! A [`StateManager`] reads and writes a state in a [`StateStorage`]. This crate implements the
+//! storage in local files; `wardian-backend` implements the others.
 //!
 //! The crate does not depend on configuration, providers or the engine, and does not write to a
-//! terminal. It accesses only the state file and its sidecar files.
+//! terminal. It accesses only state files and their sidecar files.
 //!
 //! Invariants: the attributes of an object are preserved in their stored form until a caller
 //! decodes them, so unknown content is not lost; a state that cannot be read causes an error, and
@@ -10,21 +13,29 @@
 
 mod checks;
 mod error;
-mod file;
 mod format;
+mod held_locks;
+mod interim;
 mod journal;
+mod local;
 mod lock;
+mod manager;
 mod model;
 mod sidecar;
+mod storage;
 
 pub use checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
 pub use error::{StateError, StateProblem};
-pub use file::{BackupRule, Recovery, StateFile, StateFileOptions};
 pub use format::{FORMAT_VERSION, decode_state, encode_state};
+pub use held_locks::release_locks;
+pub use interim::{InterimState, InterimWrite};
 pub use journal::{Intent, Journal};
+pub use local::{BackupRule, LocalStorage};
 pub use lock::{LockError, LockInfo, LockRequest, remove_lock_information};
+pub use manager::{Recovery, StateFileOptions, StateManager, StateManagerOptions};
 pub use model::{
     Attributes, Dependencies, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes,
     ResourceState, State,
 };
 pub use sidecar::Sidecars;
+pub use storage::{StateContent, StateStorage, StorageEffect, StorageError, StorageVersion, StoredState};

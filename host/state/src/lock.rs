@@ -13,12 +13,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::sidecar::{Sidecars, open_no_follow, open_regular, read_no_follow};
+use crate::storage::StorageError;
 
 /// The reason for a lock, and its requester.
 #[derive(Clone, Debug)]
@@ -31,8 +30,6 @@ pub struct LockRequest {
     pub who: String,
     /// The version of Wardian.
     pub version: String,
-    /// The time during which locking is retried. If it is zero, only one attempt is made.
-    pub timeout: Duration,
 }
 
 /// The content of the lock information file.
@@ -56,17 +53,44 @@ pub struct LockInfo {
     pub path: String,
 }
 
-/// A lock that could not be acquired.
+impl LockInfo {
+    /// Returns the information of a new lock, with a random ID and the current time.
+    pub fn new(request: &LockRequest, path: impl Into<String>) -> Self {
+        Self {
+            id: uuid::Uuid::new_v4().to_string(),
+            operation: request.operation.clone(),
+            info: request.info.clone(),
+            who: request.who.clone(),
+            version: request.version.clone(),
+            created: format!("{:.9}", jiff::Timestamp::now()),
+            path: path.into(),
+        }
+    }
+
+    /// Reads lock information that another program has stored. Members that are missing are empty.
+    pub fn from_json(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// Returns the information as Terraform stores it.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A lock that could not be acquired or released.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
     /// Another process holds the lock.
-    #[error("{}", held_by(path, holder.as_deref()))]
+    #[error("{}", held_by(location, holder.as_deref()))]
     Held {
-        /// The path of the state file.
-        path: PathBuf,
+        /// The path of the state file, or the location in a storage.
+        location: String,
         /// The holder, if the lock information can be read.
         holder: Option<Box<LockInfo>>,
+        /// Whether the lock ends with the process that holds it.
+        ends_with_process: bool,
     },
     /// A system call failed.
     #[error("failed to {doing} {}: {error}", path.display())]
@@ -77,10 +101,48 @@ pub enum LockError {
         #[source]
         error: io::Error,
     },
+    /// The operating system releases the lock, so it cannot be released otherwise.
+    #[error("the lock on {} belongs to the operating system", path.display())]
+    SystemLock {
+        path: PathBuf,
+        /// The ID of the lock to be released.
+        id: String,
+        /// Whether a process holds the lock.
+        is_held: bool,
+    },
+    /// The storage does not support locks.
+    #[error("the state {location} cannot be locked: {reason}")]
+    Unsupported { location: String, reason: String },
+    /// There is no lock with the ID.
+    #[error("{}", other_lock(location, id, found.as_deref()))]
+    OtherLock {
+        location: String,
+        /// The ID of the lock to be released.
+        id: String,
+        /// The lock that is held instead.
+        found: Option<Box<LockInfo>>,
+    },
+    /// The storage could not be reached, or rejected a request.
+    #[error("{location}: {error}")]
+    Storage {
+        location: String,
+        #[source]
+        error: StorageError,
+    },
 }
 
-fn held_by(path: &Path, holder: Option<&LockInfo>) -> String {
-    let path = path.display();
+fn other_lock(location: &str, id: &str, found: Option<&LockInfo>) -> String {
+    match found {
+        None => format!("the state {location} is not locked, so there is no lock {id} to release"),
+        Some(found) => format!(
+            "lock ID \"{id}\" does not match the existing lock ID \"{}\" on the state {location}, which {} has \
+             held since {}",
+            found.id, found.who, found.created
+        ),
+    }
+}
+
+fn held_by(path: &str, holder: Option<&LockInfo>) -> String {
     match holder {
         None => format!("the state {path} is locked by another process, which left no lock information"),
         Some(LockInfo { id, operation, who, version, created, .. }) => format!(
@@ -133,26 +195,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Attempts to acquire the lock immediately, and then after intervals of one second, two, four,
-    /// and so on, up to sixteen seconds, until the timeout has passed.
+    /// Attempts to acquire the lock once.
     pub(crate) fn acquire(path: &Path, request: &LockRequest) -> Result<Self, LockError> {
-        let deadline = Instant::now() + request.timeout;
-        let mut pause = Duration::from_secs(1);
-        loop {
-            let refused = match Self::try_acquire(path, request) {
-                Err(refused @ LockError::Held { .. }) => refused,
-                done => return done,
-            };
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(refused);
-            }
-            thread::sleep(pause.min(left));
-            pause = (pause * 2).min(Duration::from_secs(16));
-        }
-    }
-
-    fn try_acquire(path: &Path, request: &LockRequest) -> Result<Self, LockError> {
         let failed = |doing: &'static str| {
             let path = path.to_owned();
             move |error: io::Error| LockError::Io { doing, path, error }
@@ -167,7 +211,11 @@ impl Lock {
                 Ok(true) => {}
                 Ok(false) => {
                     let holder = read_info(&info_path).map(Box::new);
-                    return Err(LockError::Held { path: path.to_owned(), holder });
+                    return Err(LockError::Held {
+                        location: path.display().to_string(),
+                        holder,
+                        ends_with_process: true,
+                    });
                 }
                 Err(error) => return Err(failed("lock the state")(error)),
             }
@@ -176,15 +224,7 @@ impl Lock {
             if !is_same_file(&file, path) {
                 continue;
             }
-            let info = LockInfo {
-                id: uuid::Uuid::new_v4().to_string(),
-                operation: request.operation.clone(),
-                info: request.info.clone(),
-                who: request.who.clone(),
-                version: request.version.clone(),
-                created: format!("{:.9}", jiff::Timestamp::now()),
-                path: path.display().to_string(),
-            };
+            let info = LockInfo::new(request, path.display().to_string());
             let created_state = created_file.then(|| path.to_owned());
             let files = LockFiles { id: info.id.clone(), info_path, created_state };
             let lock = Self { file: Some(file), info, files };
@@ -209,8 +249,7 @@ impl Lock {
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let text = serde_json::to_string(&self.info)?;
-        open_no_follow(&self.files.info_path, &options)?.write_all(text.as_bytes())
+        open_no_follow(&self.files.info_path, &options)?.write_all(self.info.to_json().as_bytes())
     }
 
     pub(crate) fn info(&self) -> &LockInfo {

@@ -6,10 +6,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use futures::executor::block_on;
 use tempfile::TempDir;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_state::{
-    BackupRule, Instance, Object, State, StateFile, StateFileOptions, StateProblem, decode_state,
+    BackupRule, Instance, Object, State, StateFileOptions, StateManager, StateProblem, decode_state,
     encode_state,
 };
 
@@ -17,8 +18,8 @@ fn options() -> StateFileOptions {
     StateFileOptions { terraform_version: "1.11.4".into(), backup: BackupRule::DefaultPath, read_from: None }
 }
 
-fn open(directory: &TempDir) -> StateFile {
-    StateFile::open(directory.path().join("terraform.tfstate"), options())
+fn open(directory: &TempDir) -> StateManager {
+    StateManager::open_file(directory.path().join("terraform.tfstate"), options())
 }
 
 fn address(text: &str) -> ResourceInstanceAddress {
@@ -60,7 +61,7 @@ fn journal(directory: &TempDir) -> PathBuf {
 /// Creates the files of a run that was killed after two changes.
 fn interrupted(directory: &TempDir) {
     let mut file = open(directory);
-    let mut journal = file.begin().unwrap();
+    let mut journal = block_on(file.begin()).unwrap();
     journal.record(&address("random_id.a"), &provider(), Some(&instance("1")));
     journal.record(&address("random_id.b[0]"), &provider(), Some(&instance("2")));
     drop(journal);
@@ -70,17 +71,17 @@ fn interrupted(directory: &TempDir) {
 fn first_write_creates_lineage_and_second_creates_backup() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
-    let empty = file.read().unwrap();
+    let empty = block_on(file.read()).unwrap();
     assert!(empty.is_empty() && empty.lineage.is_empty());
-    let first = file.write(&with(&empty, "random_id.a", "1")).unwrap();
+    let first = block_on(file.write(&with(&empty, "random_id.a", "1"))).unwrap();
     assert_eq!(first.serial, 1);
     assert_eq!(first.lineage.len(), 36);
     assert_eq!(files(&directory), ["terraform.tfstate"]);
 
     let mut file = open(&directory);
-    let before = file.read().unwrap();
-    let second = file.write(&with(&before, "random_id.b", "2")).unwrap();
-    file.write(&with(&second, "random_id.c", "3")).unwrap();
+    let before = block_on(file.read()).unwrap();
+    let second = block_on(file.write(&with(&before, "random_id.b", "2"))).unwrap();
+    block_on(file.write(&with(&second, "random_id.c", "3"))).unwrap();
     assert_eq!(files(&directory), ["terraform.tfstate", "terraform.tfstate.backup"]);
     let backup = fs::read(directory.path().join("terraform.tfstate.backup")).unwrap();
     assert_eq!(decode_state(&backup).unwrap().unwrap(), *first);
@@ -93,9 +94,9 @@ fn unchanged_state_is_not_written() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
     let state = State::default();
-    let written = file.write(&with(&state, "random_id.a", "1")).unwrap();
+    let written = block_on(file.write(&with(&state, "random_id.a", "1"))).unwrap();
     let mut file = open(&directory);
-    file.write(&written).unwrap();
+    block_on(file.write(&written)).unwrap();
     assert_eq!(on_disk(&directory).serial, 1);
     assert_eq!(files(&directory), ["terraform.tfstate"]);
 }
@@ -104,13 +105,13 @@ fn unchanged_state_is_not_written() {
 fn recreated_object_increments_serial() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
-    let first = file.write(&with(&State::default(), "random_pet.a", "one")).unwrap();
-    let journal = file.begin().unwrap();
-    let second = file.finish(journal, &State::default(), &first).unwrap();
+    let first = block_on(file.write(&with(&State::default(), "random_pet.a", "one"))).unwrap();
+    let journal = block_on(file.begin()).unwrap();
+    let second = block_on(file.finish(journal, &State::default(), &first)).unwrap();
     assert_eq!(second.serial, first.serial + 1);
-    let mut journal = file.begin().unwrap();
+    let mut journal = block_on(file.begin()).unwrap();
     journal.record(&address("random_pet.a"), &provider(), Some(&instance("one")));
-    let third = file.finish(journal, &second, &second).unwrap();
+    let third = block_on(file.finish(journal, &second, &second)).unwrap();
     assert_eq!(third.serial, second.serial);
     assert_eq!(files(&directory), ["terraform.tfstate"]);
 }
@@ -118,17 +119,17 @@ fn recreated_object_increments_serial() {
 #[test]
 fn interrupted_run_is_reported_and_recovered() {
     let directory = TempDir::new().unwrap();
-    open(&directory).write(&with(&State::default(), "random_id.z", "0")).unwrap();
+    block_on(open(&directory).write(&with(&State::default(), "random_id.z", "0"))).unwrap();
     interrupted(&directory);
 
     let mut reader = open(&directory);
-    assert_eq!(reader.read().unwrap().instances().count(), 3);
+    assert_eq!(block_on(reader.read()).unwrap().instances().count(), 3);
     assert_eq!(reader.recovery().unwrap().changes, 2);
     assert!(!reader.recovery().unwrap().folded);
     assert_eq!(on_disk(&directory).serial, 1, "a reader writes nothing");
 
     let mut writer = open(&directory);
-    let _ = writer.begin().unwrap();
+    let _ = block_on(writer.begin()).unwrap();
     assert!(writer.recovery().unwrap().folded);
     assert_eq!(on_disk(&directory).serial, 2);
     assert_eq!(on_disk(&directory).instances().count(), 3);
@@ -141,7 +142,7 @@ fn interrupted_first_run_is_recovered() {
     let directory = TempDir::new().unwrap();
     interrupted(&directory);
     let mut writer = open(&directory);
-    let _ = writer.begin().unwrap();
+    let _ = block_on(writer.begin()).unwrap();
     let state = on_disk(&directory);
     assert_eq!((state.serial, state.instances().count(), state.lineage.len()), (1, 2, 36));
 }
@@ -156,7 +157,7 @@ fn complete_lines_of_truncated_journal_are_read() {
     for cut in 0..=whole.len() {
         fs::write(journal(&directory), &whole[..cut]).unwrap();
         let whole_lines = ends.iter().filter(|end| **end <= cut).count();
-        let state = open(&directory).read().unwrap();
+        let state = block_on(open(&directory).read()).unwrap();
         assert_eq!(state.instances().count(), whole_lines.saturating_sub(1), "cut at {cut}");
     }
 }
@@ -168,7 +169,7 @@ fn truncated_journal_can_be_continued() {
     let whole = fs::read(journal(&directory)).unwrap();
     fs::write(journal(&directory), &whole[..whole.len() - 3]).unwrap();
     let mut writer = open(&directory);
-    let _ = writer.begin().unwrap();
+    let _ = block_on(writer.begin()).unwrap();
     assert_eq!(on_disk(&directory).instances().count(), 1);
     assert_eq!(files(&directory), ["terraform.tfstate"]);
 }
@@ -177,7 +178,7 @@ fn truncated_journal_can_be_continued() {
 fn kill_during_rewrite_preserves_state() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
-    let first = file.write(&with(&State::default(), "random_id.z", "0")).unwrap();
+    let first = block_on(file.write(&with(&State::default(), "random_id.z", "0"))).unwrap();
     let path = directory.path().join("terraform.tfstate");
     let before = fs::read(&path).unwrap();
 
@@ -208,9 +209,9 @@ fn kill_during_rewrite_preserves_state() {
     for (when, content) in contents {
         fs::write(journal(&directory), &text).unwrap();
         fs::write(&path, &content).unwrap();
-        assert_eq!(*open(&directory).read().unwrap(), next, "{when}");
+        assert_eq!(*block_on(open(&directory).read()).unwrap(), next, "{when}");
         let mut writer = open(&directory);
-        let _ = writer.begin().unwrap();
+        let _ = block_on(writer.begin()).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), after, "{when}");
         assert!(!journal(&directory).exists(), "{when}");
     }
@@ -220,7 +221,7 @@ fn kill_during_rewrite_preserves_state() {
     let mut other = with(&first, "random_id.q", "9");
     other.serial = 2;
     fs::write(&path, encode_state(&other).unwrap()).unwrap();
-    let error = open(&directory).read().unwrap_err();
+    let error = block_on(open(&directory).read()).unwrap_err();
     assert!(matches!(error.problem, StateProblem::ForeignJournal { .. }));
 }
 
@@ -228,8 +229,8 @@ fn kill_during_rewrite_preserves_state() {
 fn recovery_reports_incomplete_intents() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
-    file.read().unwrap();
-    let mut left = file.begin().unwrap();
+    block_on(file.read()).unwrap();
+    let mut left = block_on(file.begin()).unwrap();
     let (a, b) = (address("random_id.a"), address("random_id.b[0]"));
     left.record_intent(&a, "create");
     left.record_intent(&b, "delete");
@@ -237,7 +238,7 @@ fn recovery_reports_incomplete_intents() {
     left.record_intent(&a, "update");
     drop(left);
     let mut next = open(&directory);
-    next.read().unwrap();
+    block_on(next.read()).unwrap();
     let recovery = next.recovery().unwrap();
     let begun: Vec<String> =
         recovery.incomplete.iter().map(|b| format!("{} {}", b.action, b.address)).collect();
@@ -249,7 +250,7 @@ fn recovery_reports_incomplete_intents() {
 fn committed_records_are_in_file() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
-    let mut left = file.begin().unwrap();
+    let mut left = block_on(file.begin()).unwrap();
     let text = || fs::read_to_string(journal(&directory)).unwrap_or_default();
     let (a, b) = (address("random_id.a"), address("random_id.b[0]"));
     left.record_intent(&a, "create");
@@ -273,7 +274,7 @@ fn journal_of_another_state_is_rejected_and_retained() {
     other.serial = 7;
     let path = directory.path().join("terraform.tfstate");
     fs::write(&path, encode_state(&other).unwrap()).unwrap();
-    let error = open(&directory).read().unwrap_err();
+    let error = block_on(open(&directory).read()).unwrap_err();
     assert!(matches!(error.problem, StateProblem::ForeignJournal { .. }), "{error}");
     assert!(error.hint().is_some());
     assert!(journal(&directory).exists());
@@ -287,9 +288,9 @@ fn damaged_state_is_not_changed() {
     for content in ["{\"version\": 4, ", "hello", "{\"version\": 9}", "{\"version\": 3, \"serial\": -1}"] {
         fs::write(&path, content).unwrap();
         let mut file = open(&directory);
-        let error = file.read().unwrap_err();
+        let error = block_on(file.read()).unwrap_err();
         assert!(error.to_string().contains("terraform.tfstate"), "{error}");
-        assert!(file.write(&State::default()).is_err());
+        assert!(block_on(file.write(&State::default())).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), content);
     }
 }
@@ -297,14 +298,14 @@ fn damaged_state_is_not_changed() {
 #[test]
 fn changed_state_in_another_file_has_next_serial() {
     let directory = TempDir::new().unwrap();
-    let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
+    let first = block_on(open(&directory).write(&with(&State::default(), "random_id.a", "1"))).unwrap();
     let elsewhere = |name: &str| {
         let read_from = Some(directory.path().join("terraform.tfstate"));
-        StateFile::open(directory.path().join(name), StateFileOptions { read_from, ..options() })
+        StateManager::open_file(directory.path().join(name), StateFileOptions { read_from, ..options() })
     };
     let mut file = elsewhere("changed");
-    let state = file.read().unwrap();
-    assert_eq!(file.write(&with(&state, "random_id.b", "2")).unwrap().serial, first.serial + 1);
+    let state = block_on(file.read()).unwrap();
+    assert_eq!(block_on(file.write(&with(&state, "random_id.b", "2"))).unwrap().serial, first.serial + 1);
     assert_eq!(on_disk(&directory), *first);
 }
 
@@ -315,14 +316,14 @@ fn serial_does_not_overflow() {
     last.serial = u64::MAX;
     fs::write(directory.path().join("terraform.tfstate"), encode_state(&last).unwrap()).unwrap();
     let mut file = open(&directory);
-    let state = file.read().unwrap();
-    assert_eq!(file.write(&with(&state, "random_id.b", "2")).unwrap().serial, u64::MAX);
+    let state = block_on(file.read()).unwrap();
+    assert_eq!(block_on(file.write(&with(&state, "random_id.b", "2"))).unwrap().serial, u64::MAX);
     let mut file = open(&directory);
-    file.read().unwrap();
-    let mut journal = file.begin().unwrap();
+    block_on(file.read()).unwrap();
+    let mut journal = block_on(file.begin()).unwrap();
     journal.record(&address("random_id.c"), &provider(), Some(&instance("3")));
     drop(journal);
-    assert_eq!(open(&directory).read().unwrap().serial, u64::MAX);
+    assert_eq!(block_on(open(&directory).read()).unwrap().serial, u64::MAX);
 }
 
 #[test]
@@ -331,10 +332,10 @@ fn legacy_state_is_upgraded_on_change() {
     let old = r#"{"version":3,"serial":7,"lineage":"l","modules":[{"path":["root"],"resources":{"random_id.a":{"primary":{"id":"1"}}}}]}"#;
     fs::write(directory.path().join("terraform.tfstate"), old).unwrap();
     let mut file = open(&directory);
-    let state = file.read().unwrap();
-    file.write(&state).unwrap();
+    let state = block_on(file.read()).unwrap();
+    block_on(file.write(&state)).unwrap();
     assert_eq!(fs::read_to_string(directory.path().join("terraform.tfstate")).unwrap(), old);
-    file.write(&with(&state, "random_id.b", "2")).unwrap();
+    block_on(file.write(&with(&state, "random_id.b", "2"))).unwrap();
     let written = on_disk(&directory);
     assert_eq!((written.serial, written.lineage.as_str(), written.instances().count()), (8, "l", 2));
     assert_eq!(fs::read_to_string(directory.path().join("terraform.tfstate.backup")).unwrap(), old);
@@ -344,9 +345,9 @@ fn legacy_state_is_upgraded_on_change() {
 fn file_changed_since_read_is_not_overwritten() {
     let directory = TempDir::new().unwrap();
     let mut mine = open(&directory);
-    let state = mine.read().unwrap();
-    open(&directory).write(&with(&state, "random_id.theirs", "1")).unwrap();
-    let error = mine.write(&with(&state, "random_id.mine", "1")).unwrap_err();
+    let state = block_on(mine.read()).unwrap();
+    block_on(open(&directory).write(&with(&state, "random_id.theirs", "1"))).unwrap();
+    let error = block_on(mine.write(&with(&state, "random_id.mine", "1"))).unwrap_err();
     assert!(matches!(error.problem, StateProblem::ChangedMeanwhile));
 }
 
@@ -354,7 +355,7 @@ fn file_changed_since_read_is_not_overwritten() {
 fn write_errored_writes_emergency_file() {
     let directory = TempDir::new().unwrap();
     let state = with(&State::with_new_lineage(), "random_id.a", "1");
-    let path = StateFile::write_errored(directory.path(), &state).unwrap();
+    let path = StateManager::write_errored(directory.path(), &state).unwrap();
     assert_eq!(path, directory.path().join("errored.tfstate"));
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
 }
@@ -372,7 +373,7 @@ fn with_link(name: &str) -> (TempDir, PathBuf) {
 fn emergency_file_and_backup_replace_symlinks() {
     let (directory, target) = with_link("errored.tfstate");
     let state = with(&State::with_new_lineage(), "random_id.a", "1");
-    let path = StateFile::write_errored(directory.path(), &state).unwrap();
+    let path = StateManager::write_errored(directory.path(), &state).unwrap();
     assert!(!fs::symlink_metadata(&path).unwrap().is_symlink());
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
     assert_eq!(fs::read_to_string(target).unwrap(), "precious");
@@ -380,8 +381,8 @@ fn emergency_file_and_backup_replace_symlinks() {
     // Symbolic links at guessed names of temporary files also have no effect.
     let (directory, target) = with_link("terraform.tfstate.backup");
     symlink(&target, directory.path().join(".terraform.tfstate.backup.new")).unwrap();
-    let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
-    open(&directory).write(&with(&first, "random_id.a", "2")).unwrap();
+    let first = block_on(open(&directory).write(&with(&State::default(), "random_id.a", "1"))).unwrap();
+    block_on(open(&directory).write(&with(&first, "random_id.a", "2"))).unwrap();
     let backup = directory.path().join("terraform.tfstate.backup");
     assert!(!fs::symlink_metadata(&backup).unwrap().is_symlink());
     assert_eq!(decode_state(&fs::read(backup).unwrap()).unwrap().unwrap(), *first);
@@ -391,7 +392,7 @@ fn emergency_file_and_backup_replace_symlinks() {
 #[test]
 fn symlink_as_journal_is_rejected() {
     let (directory, target) = with_link(".terraform.tfstate.journal");
-    let error = open(&directory).write(&State::default()).unwrap_err().to_string();
+    let error = block_on(open(&directory).write(&State::default())).unwrap_err().to_string();
     assert!(error.contains(".terraform.tfstate.journal: ") && error.contains("symbolic link"), "{error}");
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 
@@ -401,12 +402,12 @@ fn symlink_as_journal_is_rejected() {
         let directory = TempDir::new().unwrap();
         let target = directory.path().join("precious");
         let mut file = open(&directory);
-        let state = file.read().unwrap();
+        let state = block_on(file.read()).unwrap();
         if exists {
             fs::write(&target, "precious").unwrap();
         }
         symlink(&target, journal(&directory)).unwrap();
-        let error = file.write(&with(&state, "random_id.a", "1")).unwrap_err().to_string();
+        let error = block_on(file.write(&with(&state, "random_id.a", "1"))).unwrap_err().to_string();
         assert!(error.contains(".terraform.tfstate.journal: ") && error.contains("symbolic link"), "{error}");
         assert_eq!(fs::read_to_string(&target).ok(), exists.then(|| "precious".to_owned()));
     }
@@ -418,7 +419,7 @@ fn state_file_may_be_a_symlink() {
     let target = directory.path().join("elsewhere");
     let link = directory.path().join("terraform.tfstate");
     symlink(&target, &link).unwrap();
-    let state = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
+    let state = block_on(open(&directory).write(&with(&State::default(), "random_id.a", "1"))).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(decode_state(&fs::read(target).unwrap()).unwrap().unwrap(), *state);
 }
@@ -427,13 +428,13 @@ fn state_file_may_be_a_symlink() {
 fn state_is_read_from_one_file_and_written_to_another() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
-    let first = file.write(&with(&State::default(), "random_id.a", "1")).unwrap();
+    let first = block_on(file.write(&with(&State::default(), "random_id.a", "1"))).unwrap();
     let out = directory.path().join("out.tfstate");
-    let from = StateFileOptions { read_from: Some(file.path().to_owned()), ..options() };
-    let mut copy = StateFile::open(&out, from);
-    let state = copy.read().unwrap();
+    let from = StateFileOptions { read_from: Some(directory.path().join("terraform.tfstate")), ..options() };
+    let mut copy = StateManager::open_file(&out, from);
+    let state = block_on(copy.read()).unwrap();
     assert_eq!(state, first);
-    copy.write(&state).unwrap();
+    block_on(copy.write(&state)).unwrap();
     assert_eq!(decode_state(&fs::read(&out).unwrap()).unwrap().unwrap(), *first);
 }
 
@@ -446,11 +447,11 @@ fn hostile_journals_never_panic() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x41;
         fs::write(journal(&directory), &bytes).unwrap();
-        let _ = open(&directory).read();
+        let _ = block_on(open(&directory).read());
     }
     for bytes in [&b"\n\n\n"[..], b"\xff\xff", b"0123456789abcdef {}\n", b" "] {
         fs::write(journal(&directory), bytes).unwrap();
-        let _ = open(&directory).read();
+        let _ = block_on(open(&directory).read());
     }
     assert!(Path::new(&journal(&directory)).exists());
 }

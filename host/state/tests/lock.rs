@@ -8,29 +8,25 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use futures::executor::block_on;
 use tempfile::TempDir;
-use wardian_state::{BackupRule, LockError, LockInfo, LockRequest, State, StateFile, StateFileOptions};
+use wardian_state::{BackupRule, LockError, LockInfo, LockRequest, State, StateFileOptions, StateManager};
 
 fn options() -> StateFileOptions {
     StateFileOptions { terraform_version: "1.11.4".into(), backup: BackupRule::Off, read_from: None }
 }
 
-fn open(directory: &Path) -> StateFile {
-    StateFile::open(directory.join("terraform.tfstate"), options())
+fn open(directory: &Path) -> StateManager {
+    StateManager::open_file(directory.join("terraform.tfstate"), options())
 }
 
-fn request(timeout: Duration) -> LockRequest {
+fn once() -> LockRequest {
     LockRequest {
         operation: "OperationTypeApply".into(),
         info: String::new(),
         who: "somebody@somewhere".into(),
         version: "1.11.4".into(),
-        timeout,
     }
-}
-
-fn once() -> LockRequest {
-    request(Duration::ZERO)
 }
 
 fn note(directory: &Path) -> std::path::PathBuf {
@@ -41,13 +37,13 @@ fn note(directory: &Path) -> std::path::PathBuf {
 fn held_lock_error_names_the_holder() {
     let directory = TempDir::new().unwrap();
     let mut first = open(directory.path());
-    let info = first.lock(&once()).unwrap().clone();
+    let info = block_on(first.lock(&once())).unwrap().clone();
     assert_eq!(fs::metadata(note(directory.path())).unwrap().permissions().mode() & 0o777, 0o600);
     let stored: LockInfo = serde_json::from_slice(&fs::read(note(directory.path())).unwrap()).unwrap();
     assert_eq!(stored, info);
     assert!(info.created.ends_with('Z') && info.created.len() == "2026-01-01T00:00:00.123456789Z".len());
 
-    let refused = open(directory.path()).lock(&once()).unwrap_err();
+    let refused = block_on(open(directory.path()).lock(&once())).unwrap_err();
     let LockError::Held { holder: Some(holder), .. } = &refused else {
         panic!("{refused}");
     };
@@ -55,13 +51,13 @@ fn held_lock_error_names_the_holder() {
     assert!(refused.to_string().contains("locked by somebody@somewhere since"), "{refused}");
 
     // Another process that reads the file while it is locked does not release the lock.
-    fs::read(first.path()).unwrap();
-    assert!(open(directory.path()).lock(&once()).is_err());
+    fs::read(directory.path().join("terraform.tfstate")).unwrap();
+    assert!(block_on(open(directory.path()).lock(&once())).is_err());
 
     drop(first);
     assert!(!note(directory.path()).exists());
     assert!(!directory.path().join("terraform.tfstate").exists(), "nothing was written");
-    open(directory.path()).lock(&once()).unwrap();
+    block_on(open(directory.path()).lock(&once())).unwrap();
 }
 
 #[test]
@@ -70,40 +66,19 @@ fn symlink_as_lock_info_is_rejected() {
     let target = directory.path().join("precious");
     fs::write(&target, "precious").unwrap();
     symlink(&target, note(directory.path())).unwrap();
-    let error = open(directory.path()).lock(&once()).unwrap_err().to_string();
+    let error = block_on(open(directory.path()).lock(&once())).unwrap_err().to_string();
     assert!(error.contains(".terraform.tfstate.lock.info: it is a symbolic link"), "{error}");
     assert_eq!(fs::read_to_string(target).unwrap(), "precious");
     assert!(!directory.path().join("terraform.tfstate").exists());
 }
 
 #[test]
-fn lock_waits_for_release() {
-    let directory = TempDir::new().unwrap();
-    let mut first = open(directory.path());
-    first.lock(&once()).unwrap();
-    let holder = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
-        drop(first);
-    });
-    let start = Instant::now();
-    open(directory.path()).lock(&request(Duration::from_secs(5))).unwrap();
-    assert!(start.elapsed() >= Duration::from_millis(300));
-    holder.join().unwrap();
-
-    let mut first = open(directory.path());
-    first.lock(&once()).unwrap();
-    let start = Instant::now();
-    assert!(open(directory.path()).lock(&request(Duration::from_millis(200))).is_err());
-    assert!(start.elapsed() < Duration::from_secs(2));
-}
-
-#[test]
 fn locked_state_is_written_in_place() {
     let directory = TempDir::new().unwrap();
     let mut file = open(directory.path());
-    file.lock(&once()).unwrap();
-    file.write(&State::default()).unwrap();
-    assert!(open(directory.path()).lock(&once()).is_err());
+    block_on(file.lock(&once())).unwrap();
+    block_on(file.write(&State::default())).unwrap();
+    assert!(block_on(open(directory.path()).lock(&once())).is_err());
     drop(file);
     assert!(directory.path().join("terraform.tfstate").exists());
 }
@@ -133,7 +108,7 @@ fn wardian_and_terraform_respect_each_others_locks() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 
     let mut ours = open(path);
-    ours.lock(&once()).unwrap();
+    block_on(ours.lock(&once())).unwrap();
     let output = terraform(path, &["plan", "-no-color", "-input=false"]).unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.contains("somebody@somewhere"), "{text}");
@@ -151,7 +126,7 @@ fn wardian_and_terraform_respect_each_others_locks() {
     while !path.join("started").exists() && start.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    let refused = open(path).lock(&once()).unwrap_err();
+    let refused = block_on(open(path).lock(&once())).unwrap_err();
     fs::write(path.join("finish"), "").unwrap();
     assert!(child.wait().unwrap().success());
     let LockError::Held { holder: Some(holder), .. } = refused else {
@@ -162,13 +137,13 @@ fn wardian_and_terraform_respect_each_others_locks() {
 
     // Terraform reads the files that Wardian writes.
     let mut ours = open(path);
-    ours.lock(&once()).unwrap();
-    let mut state = State::clone(&*ours.read().unwrap());
+    block_on(ours.lock(&once())).unwrap();
+    let mut state = State::clone(&*block_on(ours.read()).unwrap());
     let address = "terraform_data.y[0]".parse().unwrap();
     let (_, provider, instance) =
         state.instances().next().map(|(a, p, i)| (a, p.clone(), i.clone())).unwrap();
     state.set_instance(&address, &provider, instance);
-    ours.write(&state).unwrap();
+    block_on(ours.write(&state)).unwrap();
     drop(ours);
     let output = terraform(path, &["state", "list"]).unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "terraform_data.x\nterraform_data.y[0]\n");

@@ -16,9 +16,9 @@ use wardian_diagnostic::system_reason;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use wardian_backend::{BackendConfig, BackendType, block_hash};
 use wardian_files::read_regular;
 
-use super::{LOCAL, LocalBackend};
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::error::AppError;
 
@@ -29,8 +29,7 @@ const MAX_RECORD_SIZE: u64 = 16 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) type_name: String,
-    /// The backend's arguments, if it is `local`.
-    pub(crate) config: LocalBackend,
+    arguments: Map<String, Value>,
     hash: u64,
 }
 
@@ -83,39 +82,39 @@ impl Record {
             )));
         }
         Ok(stored.backend.filter(|backend| !backend.type_name.is_empty()).map(|backend| {
-            let config = backend.config.unwrap_or_default();
-            let text = |name: &str| config.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-            let config = LocalBackend { path: text("path"), workspace_dir: text("workspace_dir") };
-            Self { type_name: backend.type_name, config, hash: backend.hash }
+            let arguments = backend.config.unwrap_or_default();
+            Self { type_name: backend.type_name, arguments, hash: backend.hash }
         }))
     }
 
-    /// Returns the recorded arguments if the block is the same as when it was recorded.
-    pub(crate) fn same_as(&self, block: &LocalBackend) -> Option<LocalBackend> {
-        let is_same = self.type_name == LOCAL && (self.hash == hash(block) || self.config == *block);
-        is_same.then(|| self.config.clone())
+    /// Returns the recorded arguments, if the recorded backend has this type.
+    pub(crate) fn config(&self, kind: &dyn BackendType) -> BackendConfig {
+        BackendConfig::from_record(&self.arguments, kind.schema())
     }
 
-    /// Records a backend: the arguments in effect, and the block's arguments. `None` records that
-    /// no backend is configured.
+    /// Returns the recorded arguments if the block is the same as when it was recorded.
+    pub(crate) fn same_as(&self, kind: &dyn BackendType, block: &BackendConfig) -> Option<BackendConfig> {
+        if self.type_name != kind.name() {
+            return None;
+        }
+        let config = self.config(kind);
+        (self.hash == block_hash(kind.name(), block) || config == *block).then_some(config)
+    }
+
+    /// Records a backend: its type, the arguments in effect, and the block's arguments. `None` records
+    /// that no backend is configured.
     ///
     /// # Errors
     /// Returns an error if the record cannot be written.
     pub(crate) fn write(
         data_directory: &Path,
-        backend: Option<(&LocalBackend, &LocalBackend)>,
+        backend: Option<(&dyn BackendType, &BackendConfig, &BackendConfig)>,
     ) -> Result<(), AppError> {
         let path = path(data_directory);
-        let backend = backend.map(|(config, block)| {
-            let argument = |value: &Option<String>| value.clone().map_or(Value::Null, Value::String);
-            let config = [("path", &config.path), ("workspace_dir", &config.workspace_dir)];
-            StoredBackend {
-                type_name: LOCAL.to_owned(),
-                config: Some(
-                    config.map(|(name, value)| (name.to_owned(), argument(value))).into_iter().collect(),
-                ),
-                hash: hash(block),
-            }
+        let backend = backend.map(|(kind, config, block)| StoredBackend {
+            type_name: kind.name().to_owned(),
+            config: Some(config.to_record()),
+            hash: block_hash(kind.name(), block),
         });
         let stored = Stored { version: VERSION, terraform_version: TERRAFORM_VERSION.to_owned(), backend };
         let text = serde_json::to_string_pretty(&stored).map_err(io::Error::other);
@@ -134,32 +133,4 @@ impl Record {
 
 fn path(data_directory: &Path) -> PathBuf {
     data_directory.join("terraform.tfstate")
-}
-
-/// Returns the hash with which Terraform detects that a block has changed.
-fn hash(block: &LocalBackend) -> u64 {
-    let argument = |value: &Option<String>| match value {
-        None => "~".to_owned(),
-        Some(text) => Value::from(text.as_str()).to_string(),
-    };
-    let text = format!("<\"{LOCAL}\";<{};{};>;>", argument(&block.path), argument(&block.workspace_dir));
-    crc32fast::hash(text.as_bytes()).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hashes_match_terraform() {
-        let block = |path: Option<&str>, workspace_dir: Option<&str>| {
-            hash(&LocalBackend {
-                path: path.map(ToOwned::to_owned),
-                workspace_dir: workspace_dir.map(ToOwned::to_owned),
-            })
-        };
-        assert_eq!(block(None, None), 666_019_178);
-        assert_eq!(block(Some("x/y.tfstate"), None), 1_293_398_979);
-        assert_eq!(block(None, Some("ws")), 4_159_885_873);
-    }
 }

@@ -190,7 +190,7 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     let saved = read_plan(path, context, Some(&stop)).await?;
     saved.check_workspace(&context.app.workspace.name)?;
     let configuration = saved.configuration.clone();
-    let mut file = state_access::open(
+    let mut manager = state_access::open(
         &context.app,
         &configuration,
         &arguments.lock.options(),
@@ -199,7 +199,7 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
         &stop,
     )
     .await?;
-    let state = file.read()?;
+    let state = manager.read().await?;
     saved.check_fresh(&state)?;
     let plugins = context.app.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
     let digests = plugins.digests();
@@ -236,6 +236,6 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     plan.give_ephemeral_variables(&run.configuration, given)?;
     report::saved_plan(&context.shell, &plan);
     let variables = RootVariables::default();
-    let mut operation = Operation { run, file, state, variables, plugins: digests, stop };
+    let mut operation = Operation { run, manager, state, variables, plugins: digests, stop };
     finish(context, &mut operation, &plan, warnings, parallelism, Summary::Apply).await
 }

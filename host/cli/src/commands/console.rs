@@ -68,7 +68,8 @@ async fn console(context: &CommandContext, arguments: &ConsoleArguments) -> Outc
     let module = &configuration.root().module;
     let mut variables =
         variables::as_far_as_given(module, &arguments.variables, &context.app.environment, &context.shell)?;
-    let look = state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref())?;
+    let look =
+        state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref()).await?;
     let lock = context.app.lock_file()?;
     let plugins = context.app.plugins(&configuration, Some(&look.state), &lock, PARALLELISM)?;
     let run = context.engine_run(configuration.clone(), plugins);

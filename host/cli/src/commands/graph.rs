@@ -46,7 +46,7 @@ async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
         whole(&nodes, arguments)
     } else {
         check_cycles(&nodes)?;
-        let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
+        let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
         let resources = ResourceGraph::new(&nodes, &look.state);
         match arguments.format {
             GraphFormat::Dot => dot::resources(&resources),

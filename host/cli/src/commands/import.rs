@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_address::{ResourceInstanceAddress, ResourceMode};
+use wardian_app::AppError;
 use wardian_app::protected_files::NamedFile;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::Configuration;
@@ -55,9 +56,9 @@ async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
         variables::collect(module, &arguments.variables, asking, &context.app.environment, shell, &stop)
             .await?;
     let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
-    let mut file =
+    let mut manager =
         state_access::open(&context.app, &configuration, lock, out, LockPurpose::Import, &stop).await?;
-    let state = file.read()?;
+    let state = manager.read().await?;
     let parallelism = arguments.operation.parallelism;
     let plugins =
         context.app.plugins(&configuration, Some(&state), &context.app.lock_file()?, parallelism)?;
@@ -69,8 +70,8 @@ async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
     let order = DirectImport { address, id: arguments.id.clone() };
     let imported = run.import((*state).clone(), variables, &order, parallelism, stop).await;
     let (imported, diagnostics) = imported.into_result().map_err(Failure::Diagnostics)?;
-    file.write(&imported)?;
-    file.unlock();
+    manager.write(&imported).await?;
+    manager.unlock().await.map_err(AppError::for_unlock)?;
     let text = context.shell.paint(Paint::Success, "Import successful!");
     context.shell.say(printable!(
         "\n{text}\n\nThe object shown above is now in the state and is managed by Wardian. `wardian plan` \

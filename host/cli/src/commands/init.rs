@@ -112,9 +112,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
         let stop = interrupt::listen(shell)?;
         let backend =
             backend_init::initialize(&context.app, &root, &arguments.backend.options(), &stop).await?;
-        state =
-            state_access::read_file_unlocked(&context.app, backend.state_path(&context.app.workspace.name))?
-                .state;
+        state = state_access::read_workspace_unlocked(&context.app, &backend).await?.state;
     }
     let (configuration, pins) = if arguments.get {
         if !root.module_calls.is_empty() {

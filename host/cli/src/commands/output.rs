@@ -33,13 +33,14 @@ impl CommandSpec for OutputArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        run(context, self)
+        run(context, self).await
     }
 }
 
-fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
+async fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
     let configuration = context.app.configuration()?;
-    let look = state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref())?;
+    let look =
+        state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref()).await?;
     let outputs = &look.state.outputs;
     if outputs.is_empty() && !(arguments.json && arguments.name.is_none()) {
         let detail = "The state has no outputs. Either the configuration declares none, or it has not been \

@@ -27,7 +27,7 @@ impl CommandSpec for ProvidersArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        tree(context)
+        tree(context).await
     }
 }
 
@@ -55,7 +55,7 @@ impl CommandSpec for ProvidersSchemaArguments {
 /// Prints the schemas of all providers in the configuration and the state.
 async fn schemas(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration()?;
-    let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
     let lock = context.app.lock_file()?;
     let plugins = context.app.plugins(&configuration, Some(&look.state), &lock, 1)?;
     let schemas = context.engine_run(configuration, plugins).schemas(Some(&look.state)).await?;
@@ -66,9 +66,9 @@ async fn schemas(context: &CommandContext) -> Outcome {
 }
 
 /// Prints the providers that each module requires, and the providers that the state requires.
-fn tree(context: &CommandContext) -> Outcome {
+async fn tree(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration_with_files()?;
-    let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
     let mut text = PrintableText::from("\nProviders required by configuration:\n.\n");
     branch(&by_module(&configuration), &configuration, &ModulePath::root(), &"".into(), &mut text);
     let of_state = of_state(&look.state);

@@ -37,7 +37,7 @@ impl CommandSpec for ShowArguments {
 async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     let Some(path) = &arguments.file else {
         let configuration = context.app.configuration()?;
-        let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
+        let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
         return state(context, look.exists.then_some(&*look.state), arguments.json).await;
     };
     let bytes = fs::read(path).map_err(|error| unreadable(path, &system_reason(&error)))?;

@@ -31,13 +31,13 @@ impl CommandSpec for StateIdentitiesArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        run(context, self)
+        run(context, self).await
     }
 }
 
 /// Prints the identities of instances, by address.
-fn run(context: &CommandContext, arguments: &StateIdentitiesArguments) -> Outcome {
-    let look = existing_state(context, arguments.state.as_deref())?;
+async fn run(context: &CommandContext, arguments: &StateIdentitiesArguments) -> Outcome {
+    let look = existing_state(context, arguments.state.as_deref()).await?;
     let mut identities: BTreeMap<String, Value> = BTreeMap::new();
     for (address, _, instance) in look.state.instances() {
         let is_wanted = arguments.addresses.is_empty()

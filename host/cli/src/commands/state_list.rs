@@ -23,12 +23,12 @@ impl CommandSpec for StateListArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        run(context, self)
+        run(context, self).await
     }
 }
 
-fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
-    let look = existing_state(context, arguments.state.as_deref())?;
+async fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
+    let look = existing_state(context, arguments.state.as_deref()).await?;
     let mut text = PrintableText::new();
     let mut list = |is_wanted: &dyn Fn(&ResourceInstanceAddress) -> bool| {
         let mut is_known = false;
@@ -80,13 +80,13 @@ pub(super) fn names(target: &TargetAddress, address: &ResourceInstanceAddress) -
 ///
 /// # Errors
 /// Returns an error if the state does not exist.
-pub(super) fn existing_state(context: &CommandContext, named: Option<&Path>) -> Outcome<UnlockedState> {
+pub(super) async fn existing_state(context: &CommandContext, named: Option<&Path>) -> Outcome<UnlockedState> {
     let configuration = context.app.configuration()?;
-    let look = state_access::read_unlocked(&context.app, Some(&configuration), named)?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), named).await?;
     if look.exists {
         return Ok(look);
     }
-    Err(state_change::missing(&look.path).into())
+    Err(state_change::missing(&look.location).into())
 }
 
 /// Returns whether the attribute `id` of an instance has this value.

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_address::{ModuleInstance, ResourceInstanceAddress, ResourceMode};
-use wardian_app::state_access::LockPurpose;
+use wardian_app::state_access::{LockPurpose, StateLocation};
 use wardian_app::state_change::{self, ChangeRequest, DefaultBackup, backup_rule};
 use wardian_engine::{StopSignal, TargetAddress};
 use wardian_printable::printable;
@@ -51,9 +51,11 @@ async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome 
     let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
     let mut request =
         ChangeRequest::new(&context.app, &configuration, lock, out, DefaultBackup::Timed, LockPurpose::Move)?;
-    state_change::require(&context.app, &request.path)?;
+    state_change::require(&context.app, &request.location).await?;
     let written = request.written.take();
-    request.backup = backup_rule(out.backup.as_deref(), DefaultBackup::Timed, &request.path);
+    if let Some(path) = request.location.file() {
+        request.backup = backup_rule(out.backup.as_deref(), DefaultBackup::Timed, path);
+    }
     let source = request.open(&context.app, &stop).await?;
     let mut from = (*source.state).clone();
     let moving = Move::new(arguments);
@@ -65,7 +67,7 @@ async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome 
             if arguments.dry_run {
                 return Ok(report(context, "Would move", &moved));
             }
-            source.save(&from)?;
+            source.save(&from).await?;
             report(context, "Move", &moved);
         }
         Some(path) => {
@@ -77,8 +79,8 @@ async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome 
             if arguments.dry_run {
                 return Ok(report(context, "Would move", &moved));
             }
-            destination.save(&to)?;
-            source.save(&from)?;
+            destination.save(&to).await?;
+            source.save(&from).await?;
             report(context, "Move", &moved);
         }
     }
@@ -96,7 +98,7 @@ async fn other(
     let request = ChangeRequest {
         lock: arguments.lock.lock,
         lock_timeout: arguments.lock.lock_timeout,
-        path: path.to_owned(),
+        location: StateLocation::File(path.to_owned()),
         written: None,
         backup: backup_rule(arguments.backup_out.as_deref(), DefaultBackup::Timed, path),
         purpose: LockPurpose::Move,

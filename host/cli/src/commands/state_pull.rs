@@ -1,4 +1,4 @@
-//! `wardian state pull`: prints the state file.
+//! `wardian state pull`: prints the stored state.
 
 use async_trait::async_trait;
 use wardian_app::state_access;
@@ -18,14 +18,14 @@ impl CommandSpec for StatePullArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        run(context)
+        run(context).await
     }
 }
 
-/// Prints the state file. Prints nothing if the file does not exist.
-fn run(context: &CommandContext) -> Outcome {
+/// Prints the stored state. Prints nothing if there is none.
+async fn run(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration()?;
-    let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
+    let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
     if look.exists {
         let text = encode_state(&look.state)
             .map_err(|problem| Failure::error("State cannot be written", format!("{problem}.")))?;

@@ -32,14 +32,14 @@ impl CommandSpec for StatePushArguments {
 
 async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcome {
     let configuration = context.app.configuration()?;
-    let path = state_access::state_path(&context.app, Some(&configuration), None)?;
+    let location = state_access::state_location(&context.app, Some(&configuration), None)?;
     let mut pushed = read(&arguments.path)?;
     let stop = interrupt::listen(&context.shell)?;
     let open = |backup| {
         let request = ChangeRequest {
             lock: arguments.lock,
             lock_timeout: arguments.lock_timeout,
-            path: path.clone(),
+            location: location.clone(),
             written: None,
             backup,
             purpose: LockPurpose::Push,
@@ -47,7 +47,7 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
         request.open(&context.app, &stop)
     };
     let mut change = open(BackupRule::DefaultPath).await?;
-    let exists = change.exists()?;
+    let exists = change.exists().await?;
     let there = change.state.clone();
     // As in Terraform, a state without objects and outputs can be replaced by any state.
     let is_empty = there.resources().len() == 0 && there.outputs.is_empty();
@@ -56,11 +56,12 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
     }
     let is_same = exists && there.same_content(&pushed);
     if is_same && there.lineage == pushed.lineage && there.serial == pushed.serial {
+        change.close().await?;
         return Ok(Status::Success);
     }
     if is_same {
         // Only the lineage and the serial change, so no backup is needed.
-        drop(change);
+        change.close().await?;
         change = open(BackupRule::Off).await?;
     }
     // As in Terraform, replacing the state is a change, so the serial is incremented.
@@ -68,7 +69,7 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
         pushed.serial = pushed.serial.saturating_add(1);
     }
     TERRAFORM_VERSION.clone_into(&mut pushed.terraform_version);
-    change.save_verbatim(&pushed)?;
+    change.save_verbatim(&pushed).await?;
     Ok(Status::Success)
 }
 

@@ -45,7 +45,7 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
         DefaultBackup::Timed,
         LockPurpose::ProviderReplacement,
     )?;
-    state_change::require(&context.app, &request.path)?;
+    state_change::require(&context.app, &request.location).await?;
     let change = request.open(&context.app, &stop).await?;
     let changed: Vec<AbsoluteResourceAddress> = change
         .state
@@ -96,7 +96,7 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
             state.set_resource(address.clone(), resource);
         }
     }
-    change.save(&state)?;
+    change.save(&state).await?;
     shell.say(printable!("\nThe provider of {} resources was replaced.", changed.len()));
     Ok(Status::Success)
 }

@@ -39,7 +39,7 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
         DefaultBackup::Timed,
         LockPurpose::Removal,
     )?;
-    state_change::require(&context.app, &request.path)?;
+    state_change::require(&context.app, &request.location).await?;
     let change = request.open(&context.app, &stop).await?;
     let mut state = (*change.state).clone();
     let mut removed: Vec<ResourceInstanceAddress> = Vec::new();
@@ -66,7 +66,7 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
         append_line!(text, "{what} {address}");
     }
     if !arguments.dry_run {
-        change.save(&state)?;
+        change.save(&state).await?;
         match removed.len() {
             1 => append_line!(text, "1 instance was removed from the state."),
             count => append_line!(text, "{count} instances were removed from the state."),

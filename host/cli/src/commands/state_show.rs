@@ -28,7 +28,7 @@ impl CommandSpec for StateShowArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &StateShowArguments) -> Outcome {
-    let look = existing_state(context, arguments.state.as_deref())?;
+    let look = existing_state(context, arguments.state.as_deref()).await?;
     let address = &arguments.address;
     let missing = || {
         Failure::error(

@@ -86,7 +86,7 @@ async fn set(context: &CommandContext, arguments: &TaintArguments, status: Objec
     if let Some(provider) = provider {
         state.set_current(address, &provider, Some(object));
     }
-    change.save(&state)?;
+    change.save(&state).await?;
     let is_own = context.shell.product().is_own();
     context.shell.say(match status {
         ObjectStatus::Tainted if is_own => printable!("{address} is tainted: the next apply replaces it."),

@@ -2,19 +2,19 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use async_trait::async_trait;
 use serde::Serialize;
-use wardian_app::backend::{self, LocalBackend};
+use wardian_app::AppError;
+use wardian_app::backend::{self, ConfiguredBackend};
 use wardian_app::compatibility::DEFAULT_WORKSPACE;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_app::state_change::ChangeRequest;
 use wardian_app::workspaces::{self, RULE, SelectedBy};
 use wardian_diagnostic::system_reason;
 use wardian_printable::{PrintableText, append_line, printable};
-use wardian_state::{BackupRule, State, StateFile};
+use wardian_state::{BackupRule, State};
 
 use crate::arguments::{
     StateLockArguments, WorkspaceDeleteArguments, WorkspaceListArguments, WorkspaceNewArguments,
@@ -34,7 +34,7 @@ impl CommandSpec for WorkspaceListArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        list(context, self)
+        list(context, self).await
     }
 }
 
@@ -68,7 +68,7 @@ impl CommandSpec for WorkspaceSelectArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        select(context, self)
+        select(context, self).await
     }
 }
 
@@ -84,9 +84,9 @@ impl CommandSpec for WorkspaceDeleteArguments {
 }
 
 /// Returns the backend whose workspaces are listed and changed by the commands.
-fn backend_in_effect(context: &CommandContext) -> Outcome<LocalBackend> {
+fn backend_in_effect(context: &CommandContext) -> Outcome<ConfiguredBackend> {
     let configuration = context.app.configuration()?;
-    Ok(backend::in_effect(&context.app.data_directory(), Some(&configuration))?)
+    Ok(backend::in_effect(&context.app, Some(&configuration))?)
 }
 
 /// The output of `workspace list -json`, as in Terraform 1.16.
@@ -103,11 +103,12 @@ struct WorkspaceEntry {
     is_current: bool,
 }
 
-fn list(context: &CommandContext, arguments: &WorkspaceListArguments) -> Outcome {
+async fn list(context: &CommandContext, arguments: &WorkspaceListArguments) -> Outcome {
     let backend = &backend_in_effect(context)?;
     if arguments.json {
         let current = &context.app.workspace.name;
-        let workspaces = workspaces::all(backend)?
+        let workspaces = backend_workspaces(backend)
+            .await?
             .into_iter()
             .map(|name| WorkspaceEntry { is_current: name == *current, name })
             .collect();
@@ -116,7 +117,7 @@ fn list(context: &CommandContext, arguments: &WorkspaceListArguments) -> Outcome
         return Ok(Status::Success);
     }
     let mut text = PrintableText::new();
-    for name in workspaces::all(backend)? {
+    for name in backend_workspaces(backend).await? {
         let mark = if name == context.app.workspace.name { "*" } else { " " };
         append_line!(text, "{mark} {name}");
     }
@@ -132,7 +133,7 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
     let name = &arguments.name;
     check_name(name)?;
     check_selectable(context)?;
-    if workspaces::all(backend)?.contains(name) {
+    if backend_workspaces(backend).await?.contains(name) {
         return Err(Failure::error(
             "Workspace already exists",
             format!("There is a workspace \"{name}\". `wardian workspace select {name}` selects it."),
@@ -140,7 +141,7 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
     }
     // Reads the initial state before any file is created.
     let first = arguments.state.as_deref().map(first_state).transpose()?;
-    make(backend, name)?;
+    make(context, backend, name, arguments.lock.lock).await?;
     if let Some(state) = first {
         store(context, backend, name, &state, arguments.lock).await?;
     }
@@ -160,7 +161,7 @@ fn first_state(path: &Path) -> Outcome<State> {
 
 async fn store(
     context: &CommandContext,
-    backend: &LocalBackend,
+    backend: &ConfiguredBackend,
     name: &str,
     state: &State,
     lock: StateLockArguments,
@@ -169,22 +170,21 @@ async fn store(
     let request = ChangeRequest {
         lock: lock.lock,
         lock_timeout: lock.lock_timeout,
-        path: backend.state_path(name),
+        location: state_access::workspace_location(&context.app, backend, name)?,
         written: None,
         backup: BackupRule::Off,
         purpose: LockPurpose::NewWorkspace,
     };
-    Ok(request.open(&context.app, &stop).await?.save(state)?)
+    Ok(request.open(&context.app, &stop).await?.save(state).await?)
 }
 
-fn make(backend: &LocalBackend, name: &str) -> Outcome<()> {
-    let directory = workspaces::directory(backend, name);
-    fs::create_dir_all(&directory).map_err(|error| {
-        Failure::error(
-            "Workspace cannot be created",
-            format!("The directory {} cannot be created: {}.", directory.display(), system_reason(&error)),
-        )
-    })
+async fn make(context: &CommandContext, backend: &ConfiguredBackend, name: &str, lock: bool) -> Outcome<()> {
+    let request = lock.then(|| state_access::lock_request(&context.app, LockPurpose::NewWorkspace));
+    Ok(backend.create_workspace(name, request.as_ref()).await.map_err(AppError::from)?)
+}
+
+async fn backend_workspaces(backend: &ConfiguredBackend) -> Outcome<Vec<String>> {
+    Ok(backend.workspaces().await.map_err(AppError::from)?)
 }
 
 fn report_new(context: &CommandContext, name: &str) {
@@ -207,7 +207,7 @@ fn report_new(context: &CommandContext, name: &str) {
     ));
 }
 
-fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) -> Outcome {
+async fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) -> Outcome {
     let backend = &backend_in_effect(context)?;
     let name = &arguments.name;
     check_name(name)?;
@@ -215,11 +215,11 @@ fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) -> Out
     if *name == context.app.workspace.name {
         return Ok(Status::Success);
     }
-    if !workspaces::all(backend)?.contains(name) {
+    if !backend_workspaces(backend).await?.contains(name) {
         if !arguments.or_create {
             return Err(unknown(name));
         }
-        make(backend, name)?;
+        make(context, backend, name, true).await?;
         workspaces::select(&context.app.environment, name)?;
         report_new(context, name);
         return Ok(Status::Success);
@@ -238,7 +238,7 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
     let backend = &backend_in_effect(context)?;
     let name = &arguments.name;
     check_name(name)?;
-    if !workspaces::all(backend)?.contains(name) {
+    if !backend_workspaces(backend).await?.contains(name) {
         return Err(unknown(name));
     }
     if *name == context.app.workspace.name {
@@ -254,34 +254,24 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
         ));
     }
     let stop = interrupt::listen(&context.shell)?;
-    let mut file = StateFile::open(backend.state_path(name), state_access::options(BackupRule::Off, None));
+    let location = state_access::workspace_location(&context.app, backend, name)?;
+    let mut manager = location.open(BackupRule::Off, None);
     if arguments.lock.lock {
         let timeout = arguments.lock.lock_timeout;
-        state_access::acquire(&context.app, &mut file, timeout, LockPurpose::WorkspaceDeletion, &stop)
+        location.create_directories()?;
+        state_access::acquire(&context.app, &mut manager, timeout, LockPurpose::WorkspaceDeletion, &stop)
             .await?;
     }
-    let state = file.read()?;
+    let state = manager.read().await?;
     let count = state.instances().count();
     if count > 0 && !arguments.force {
         return Err(Failure::error("Workspace is not empty", not_empty(name, &state)));
     }
-    let directory = workspaces::directory(backend, name);
-    let removed = fs::remove_dir_all(&directory);
-    // The lock is in the workspace's directory and is removed with it.
-    drop(file);
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Failure::error(
-                "Workspace cannot be deleted",
-                format!(
-                    "The directory {} cannot be removed: {}.",
-                    directory.display(),
-                    system_reason(&error)
-                ),
-            ));
-        }
-        _ => {}
-    }
+    // The lock of a local state is in the workspace's directory and is removed with it.
+    let deleted = backend.delete_workspace(name).await;
+    let unlocked = manager.unlock().await;
+    deleted.map_err(AppError::from)?;
+    unlocked.map_err(AppError::for_unlock)?;
     let text = if context.shell.product().is_own() {
         printable!("The workspace \"{name}\" was deleted.")
     } else {

@@ -6,16 +6,15 @@
 //! Otherwise, requests are anonymous.
 
 mod credentials;
-mod signature;
 
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use roxmltree::Document;
 use url::Url;
+use wardian_aws::{SignedRequest, SigningKey, sign};
 use wardian_download::{Downloader, Fetch, FetchError};
 use wardian_module_source::{S3Endpoint, S3Location, TreeHash};
 
 pub use self::credentials::S3Settings;
-use self::credentials::SigningKey;
 use super::archive::{ArchiveGetter, archive_format, blocking, file_name};
 pub use super::bucket::BucketError;
 use super::bucket::{
@@ -191,10 +190,15 @@ impl Bucket<'_> {
 
     fn request(&self, url: Url) -> Fetch {
         let Some(key) = &self.key else { return Fetch::get(url) };
-        let now = jiff::Timestamp::now();
-        signature::sign(key, &self.region, "GET", &url, now)
+        self.signature(key, "GET", &url)
             .into_iter()
             .fold(Fetch::get(url), |fetch, (name, value)| fetch.header(name, value))
+    }
+
+    fn signature(&self, key: &SigningKey, method: &str, url: &Url) -> Vec<(HeaderName, HeaderValue)> {
+        let request =
+            SignedRequest { region: &self.region, service: "s3", method, url, headers: &[], body: b"" };
+        sign(key, &request, jiff::Timestamp::now())
     }
 
     /// Requests the bucket's region from the server. Returns whether the region differs from the
@@ -203,7 +207,7 @@ impl Bucket<'_> {
         let Ok(url) = self.url() else { return false };
         let mut request = Fetch::head(url.clone()).redirects(0);
         if let Some(key) = &self.key {
-            let headers = signature::sign(key, &self.region, "HEAD", &url, jiff::Timestamp::now());
+            let headers = self.signature(key, "HEAD", &url);
             request = headers.into_iter().fold(request, |fetch, (name, value)| fetch.header(name, value));
         }
         match downloader.fetch(request, 0).await {

@@ -24,6 +24,8 @@ pub(crate) struct JournalContent {
     pub(crate) incomplete: Vec<Intent>,
     /// The complete new state, if the journal contains it.
     pub(crate) finished: Option<State>,
+    /// The fingerprints of the states that the run stored before it ended.
+    pub(crate) stored: Vec<String>,
     /// The checksum of the last valid line.
     pub(super) checksum: String,
     /// The length of all valid lines.
@@ -59,6 +61,7 @@ pub struct Intent {
 #[derive(Deserialize)]
 struct Line<'a> {
     begun: Option<Intent>,
+    stored: Option<String>,
     address: Option<String>,
     provider: Option<String>,
     #[serde(borrow)]
@@ -120,6 +123,7 @@ impl JournalContent {
         let line: Line<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
         match line {
             Line { begun: Some(intent), .. } => self.incomplete.push(intent),
+            Line { stored: Some(fingerprint), .. } => self.stored.push(fingerprint),
             Line { finished: Some(state), .. } => {
                 self.finished =
                     decode_state(state.get().as_bytes()).map_err(|problem| problem.to_string())?;

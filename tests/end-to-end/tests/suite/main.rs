@@ -64,6 +64,8 @@ mod redaction;
 mod remote_provisioner_errors;
 #[cfg(unix)]
 mod remote_provisioners;
+#[cfg(unix)]
+mod remote_states;
 mod saved_plans;
 mod screens;
 mod security_model;

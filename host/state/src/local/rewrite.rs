@@ -5,16 +5,16 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use wardian_cache::sync_directory;
 
-use super::StateFile;
+use super::{FileAccess, LocalStorage};
 use crate::error::{StateError, StateProblem};
 
 /// The first byte of the file while it is incomplete.
 const INCOMPLETE_MARK: &[u8] = b"~";
 
-impl StateFile {
+impl LocalStorage {
     /// Replaces the content of the file with the concatenated parts.
-    pub(super) fn rewrite(&self, parts: &[String]) -> Result<(), StateError> {
-        let done = match &self.lock {
+    pub(super) fn rewrite(&self, access: &FileAccess, parts: &[String]) -> Result<(), StateError> {
+        let done = match &access.lock {
             Some(lock) => lock.file().and_then(|file| rewrite(file, parts)),
             None => OpenOptions::new()
                 .write(true)

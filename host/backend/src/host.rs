@@ -1,0 +1,90 @@
+//! The environment in which backends work.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wardian_access::HttpAuthority;
+use wardian_download::{Downloader, DownloaderOptions, NetworkAccess};
+use wardian_network::proxy::ProxySettings;
+use wardian_network::{OperatorAuthority, TlsRoots};
+
+use crate::backend::BackendError;
+
+/// Time limit for the beginning of a response, unless the host sets another limit.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The environment of backends, which the caller provides.
+#[derive(Clone, Debug, Default)]
+pub struct BackendHost {
+    /// The environment variables.
+    pub variables: Arc<BTreeMap<String, String>>,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// The directory against which relative paths are resolved.
+    pub directory: PathBuf,
+    /// The program version that is written to new states.
+    pub terraform_version: String,
+    pub http: HttpClients,
+}
+
+impl BackendHost {
+    /// Returns the value of an environment variable that is set and not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name).filter(|value| !value.is_empty()).cloned()
+    }
+}
+
+/// The settings of the HTTP clients of backends.
+#[derive(Clone)]
+pub struct HttpClients {
+    /// The proxies, or the reason why the settings in the environment are invalid.
+    pub proxies: Result<ProxySettings, String>,
+    pub user_agent: String,
+    pub network: NetworkAccess,
+    /// Authorizes and records the requests.
+    pub authority: Arc<dyn HttpAuthority>,
+    /// Time limit for the beginning of a response, and between two chunks of its body.
+    pub response_timeout: Duration,
+}
+
+impl Default for HttpClients {
+    fn default() -> Self {
+        Self {
+            proxies: Ok(ProxySettings::default()),
+            user_agent: DownloaderOptions::default().user_agent,
+            network: NetworkAccess::Online,
+            authority: Arc::new(OperatorAuthority),
+            response_timeout: RESPONSE_TIMEOUT,
+        }
+    }
+}
+
+impl fmt::Debug for HttpClients {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HttpClients").finish_non_exhaustive()
+    }
+}
+
+impl HttpClients {
+    /// Returns a client that trusts these root certificates.
+    ///
+    /// # Errors
+    /// Returns an error if the settings of proxies are invalid.
+    pub(crate) fn client(&self, roots: TlsRoots) -> Result<Downloader, BackendError> {
+        let proxies = self.proxies.clone().map_err(|reason| {
+            BackendError::new("Invalid proxy", format!("The settings of proxies cannot be used: {reason}."))
+        })?;
+        Ok(Downloader::new(DownloaderOptions {
+            proxies,
+            roots,
+            user_agent: self.user_agent.clone(),
+            network: self.network,
+            authority: Arc::clone(&self.authority),
+            ..DownloaderOptions::default()
+        })
+        .with_idle_timeout(self.response_timeout))
+    }
+}

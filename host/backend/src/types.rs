@@ -1,0 +1,67 @@
+//! The backends by name.
+
+use crate::backend::BackendType;
+use crate::http::HttpBackendType;
+use crate::local::LocalBackendType;
+use crate::pg::PgBackendType;
+use crate::s3::S3BackendType;
+
+/// The name of the backend that stores states in local files.
+pub const LOCAL: &str = "local";
+
+/// The block type of a `cloud` block.
+pub const CLOUD: &str = "cloud";
+
+/// The default workspace, which every backend has.
+pub const DEFAULT_WORKSPACE: &str = "default";
+
+const TYPES: &[&dyn BackendType] = &[&HttpBackendType, &LocalBackendType, &PgBackendType, &S3BackendType];
+
+/// Terraform's backends that are not implemented yet.
+const PLANNED: &[&str] = &["azurerm", "consul", "gcs", "kubernetes", "remote"];
+
+/// Terraform's backends that are not supported, each with an alternative.
+const REFUSED: &[(&str, &str)] = &[
+    ("cos", "the service has an endpoint for the backend \"s3\""),
+    ("inmem", "it is only for Terraform's own tests; without a backend, states are stored in local files"),
+    ("oci", "the service has an endpoint for the backend \"s3\""),
+    ("oss", "the service has an endpoint for the backend \"s3\""),
+];
+
+/// A backend that cannot be used. The reason is a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnavailableBackend {
+    /// There is no backend with this name.
+    Unknown(String),
+    /// Terraform has the backend, but it is not implemented yet.
+    Planned(String),
+    /// Terraform has the backend, but it is not supported.
+    Refused(String),
+}
+
+/// Returns the type of the backend that stores states in local files.
+pub fn local_type() -> &'static dyn BackendType {
+    &LocalBackendType
+}
+
+/// Returns the backend type with a name.
+///
+/// # Errors
+/// Returns the reason if the backend cannot be used.
+pub fn find(name: &str) -> Result<&'static dyn BackendType, UnavailableBackend> {
+    if let Some(found) = TYPES.iter().find(|backend| backend.name() == name) {
+        return Ok(*found);
+    }
+    if let Some((name, alternative)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+        return Err(UnavailableBackend::Refused(format!(
+            "The backend \"{name}\" is not supported: {alternative}."
+        )));
+    }
+    if name == CLOUD || PLANNED.contains(&name) {
+        return Err(UnavailableBackend::Planned(format!("The backend \"{name}\" is not supported yet.")));
+    }
+    let known = TYPES.iter().map(|backend| backend.name()).chain(PLANNED.iter().copied());
+    let suggestion =
+        wardian_diagnostic::did_you_mean(name, known.chain(REFUSED.iter().map(|(name, _)| *name)));
+    Err(UnavailableBackend::Unknown(format!("There is no backend type \"{name}\".{suggestion}")))
+}

@@ -1,0 +1,108 @@
+//! Stores the unfinished state of a long run in a storage on another machine.
+//!
+//! The journal alone preserves the changes of an interrupted run, but only on this machine. Storing
+//! the unfinished state from time to time lets other machines see most of the changes, too. The
+//! fingerprint of each such state is in the journal before the state is stored, so that recovery
+//! recognizes it.
+
+use std::sync::Arc;
+
+use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
+
+use crate::error::StateError;
+use crate::format::encode_compact;
+use crate::journal::{self, Journal};
+use crate::model::{Instance, State};
+use crate::storage::{StateContent, StateStorage, StorageVersion};
+
+/// The unfinished state of a run.
+#[derive(Debug)]
+pub struct InterimState {
+    storage: Arc<dyn StateStorage>,
+    state: State,
+    /// The fingerprints of the state before the run, and of all states that were stored or may have
+    /// been stored.
+    pub(crate) fingerprints: Vec<String>,
+    /// The version of the last stored state; `None` if a write has failed, so that the storage may
+    /// contain any of the states.
+    pub(crate) version: Option<StorageVersion>,
+}
+
+/// A write of an unfinished state, which can run concurrently with the run.
+#[derive(Debug)]
+pub struct InterimWrite {
+    storage: Arc<dyn StateStorage>,
+    content: StateContent,
+    expected: StorageVersion,
+}
+
+impl InterimState {
+    pub(crate) fn new(
+        storage: Arc<dyn StateStorage>,
+        state: State,
+        fingerprint: String,
+        version: StorageVersion,
+    ) -> Self {
+        Self { storage, state, fingerprints: vec![fingerprint], version: Some(version) }
+    }
+
+    /// Changes an instance, or removes it.
+    pub fn set_instance(
+        &mut self,
+        address: &ResourceInstanceAddress,
+        provider: &ProviderConfigAddress,
+        instance: Option<&Instance>,
+    ) {
+        self.state.set_instance(address, provider, instance.cloned().unwrap_or_default());
+    }
+
+    /// Returns the write of the current state, with the next serial. The journal contains its
+    /// fingerprint. Returns `None` after a failed write, because the storage's version is unknown.
+    ///
+    /// # Errors
+    /// Returns an error if the state cannot be encoded, or the journal cannot be written.
+    pub fn begin_write(&mut self, journal: &mut Journal) -> Result<Option<InterimWrite>, StateError> {
+        let Some(expected) = self.version.clone() else { return Ok(None) };
+        self.state.serial = self.state.serial.saturating_add(1);
+        let failed = |problem| StateError { location: self.storage.location(), problem };
+        let compact = encode_compact(&self.state).map_err(failed)?;
+        let text = compact.indented();
+        let fingerprint = journal::fingerprint(text.iter().map(String::as_bytes));
+        journal.record_stored(&fingerprint);
+        journal.commit()?;
+        self.fingerprints.push(fingerprint);
+        let content = StateContent::new(text, &self.state.lineage, self.state.serial);
+        Ok(Some(InterimWrite { storage: Arc::clone(&self.storage), content, expected }))
+    }
+
+    /// Notes the result of a write.
+    pub fn end_write(&mut self, result: Result<StorageVersion, StateError>) {
+        self.version = result
+            .inspect_err(|error| tracing::warn!(%error, "the unfinished state could not be stored"))
+            .ok();
+    }
+
+    /// Notes that the storage may contain any of the states, because a write did not end.
+    pub fn forget_version(&mut self) {
+        self.version = None;
+    }
+
+    pub(crate) fn serial(&self) -> u64 {
+        self.state.serial
+    }
+
+    /// Whether a state was stored or may have been stored.
+    pub(crate) fn has_written(&self) -> bool {
+        self.fingerprints.len() > 1
+    }
+}
+
+impl InterimWrite {
+    /// Stores the state.
+    ///
+    /// # Errors
+    /// Returns an error if the storage has not confirmed the write.
+    pub async fn run(self) -> Result<StorageVersion, StateError> {
+        self.storage.write(&self.content, &self.expected).await
+    }
+}
