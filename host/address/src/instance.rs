@@ -51,8 +51,16 @@ impl fmt::Display for InstanceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => Ok(()),
-            Self::Int(index) => write!(f, "[{index}]"),
-            Self::String(key) => write!(f, "[{}]", Quoted(key)),
+            Self::Int(index) => {
+                f.write_str("[")?;
+                index.fmt(f)?;
+                f.write_str("]")
+            }
+            Self::String(key) => {
+                f.write_str("[")?;
+                Quoted(key).fmt(f)?;
+                f.write_str("]")
+            }
         }
     }
 }
@@ -223,8 +231,9 @@ impl PartialOrd for ModuleInstance {
 impl fmt::Display for ModuleInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, step) in self.0.iter().enumerate() {
-            let dot = if index == 0 { "" } else { "." };
-            write!(f, "{dot}module.{}{}", step.name, step.key)?;
+            f.write_str(if index == 0 { "module." } else { ".module." })?;
+            f.write_str(&step.name)?;
+            step.key.fmt(f)?;
         }
         Ok(())
     }
@@ -299,8 +308,16 @@ impl AbsoluteResourceAddress {
 /// Writes `module.m["k"].random_id.x`.
 impl fmt::Display for AbsoluteResourceAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dot = if self.module.is_root() { "" } else { "." };
-        write!(f, "{}{dot}{}{}.{}", self.module, self.mode.prefix(), self.type_name, self.name)
+        // Formatting with `write!` takes several times as long, and addresses are formatted for every
+        // line of progress and every record of the journal.
+        if !self.module.is_root() {
+            self.module.fmt(f)?;
+            f.write_str(".")?;
+        }
+        f.write_str(self.mode.prefix())?;
+        f.write_str(&self.type_name)?;
+        f.write_str(".")?;
+        f.write_str(&self.name)
     }
 }
 
@@ -339,7 +356,8 @@ impl ResourceInstanceAddress {
 /// Writes `module.m["k"].random_id.x[0]`.
 impl fmt::Display for ResourceInstanceAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.resource, self.key)
+        self.resource.fmt(f)?;
+        self.key.fmt(f)
     }
 }
 
@@ -364,10 +382,18 @@ impl ProviderConfigAddress {
 /// Writes `module.a.provider["registry.terraform.io/hashicorp/aws"].west`.
 impl fmt::Display for ProviderConfigAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dot = if self.module.is_root() { "" } else { "." };
-        write!(f, "{}{dot}provider[\"{}\"]", self.module, self.provider)?;
+        if !self.module.is_root() {
+            self.module.fmt(f)?;
+            f.write_str(".")?;
+        }
+        f.write_str("provider[\"")?;
+        self.provider.fmt(f)?;
+        f.write_str("\"]")?;
         match &self.alias {
-            Some(alias) => write!(f, ".{alias}"),
+            Some(alias) => {
+                f.write_str(".")?;
+                f.write_str(alias)
+            }
             None => Ok(()),
         }
     }

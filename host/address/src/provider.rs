@@ -177,7 +177,11 @@ impl ProviderAddress {
 
 impl fmt::Display for ProviderAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}/{}", self.hostname, self.namespace, self.type_name)
+        formatter.write_str(&self.hostname)?;
+        formatter.write_str("/")?;
+        formatter.write_str(&self.namespace)?;
+        formatter.write_str("/")?;
+        formatter.write_str(&self.type_name)
     }
 }
 

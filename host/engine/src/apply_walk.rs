@@ -487,8 +487,10 @@ impl ApplyWalk<'_> {
         drop(evaluating);
         found.extend(decoded);
         let failed = found.has_errors();
-        let located = found.in_block(&resource.context()).for_address(&address.to_string());
-        self.applied.diagnostics.extend(located);
+        if !found.is_empty() {
+            let located = found.in_block(&resource.context()).for_address(&address.to_string());
+            self.applied.diagnostics.extend(located);
+        }
         (!failed).then_some(config)
     }
 }

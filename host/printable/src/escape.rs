@@ -29,6 +29,11 @@ pub fn escape(text: &str, extent: Extent) -> Cow<'_, str> {
 /// Escapes the deceptive characters of a text, and appends the result. Nearly all text contains no
 /// such characters, and is copied unchanged.
 pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
+    // This loop has no early exit, so the compiler vectorizes it.
+    if text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
+        shown.push_str(text);
+        return;
+    }
     let mut rest = text;
     let mut before = None;
     loop {

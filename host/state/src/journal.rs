@@ -328,7 +328,7 @@ fn line_checksum(previous: &str, json: &[&str]) -> String {
     for part in json {
         hasher.update(part.as_bytes());
     }
-    hasher.finalize().to_hex().get(..CHECKSUM_LENGTH).unwrap_or_default().to_owned()
+    hex::encode(&hasher.finalize().as_bytes()[..CHECKSUM_LENGTH / 2])
 }
 
 const CHECKSUM_LENGTH: usize = 16;

@@ -17,6 +17,10 @@ impl<'a> Mapping<'a> {
 
     /// Returns the value of a key. Cost: O(log n).
     pub fn get(self, key: &str) -> Option<&'a Value> {
+        if self.0.len() <= MAX_LINEAR {
+            // Names of attributes have different lengths, so most comparisons are of lengths only.
+            return self.0.iter().find(|(known, _)| known.as_str() == key).map(|(_, value)| value);
+        }
         position(self.0, key).ok().and_then(|index| self.0.get(index)).map(|(_, value)| value)
     }
 
@@ -68,6 +72,9 @@ impl<'a> IntoIterator for Mapping<'a> {
         self.iter()
     }
 }
+
+/// The number of entries up to which comparing a key with each of them is faster than a binary search.
+const MAX_LINEAR: usize = 8;
 
 /// Returns the position of a key in sorted entries.
 pub(crate) fn position(entries: &[(Str, Value)], key: &str) -> Result<usize, usize> {

@@ -100,7 +100,10 @@ impl<'a> ApplyWalk<'a> {
 
     /// Whether an object has create-time provisioners.
     pub(super) fn is_provisioned(&self, address: &ResourceInstanceAddress) -> bool {
-        !self.blocks(address, When::Creation).provisioners.is_empty()
+        // Most resources have no provisioners, and `blocks` formats the location of the block.
+        resource_of(&self.context.configuration, address)
+            .is_none_or(|resource| !resource.provisioners.is_empty())
+            && !self.blocks(address, When::Creation).provisioners.is_empty()
     }
 
     /// Starts the provisioners of a created object.

@@ -43,7 +43,7 @@ impl PlanWalk<'_> {
             let needed = self.needed_by_undestroyable();
             changes.retain(|change| !needed.contains(&change.address.config()));
         }
-        changes.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+        changes = sorted_by_address(changes);
         self.drift.sort_by(|a, b| a.address.cmp(&b.address));
         let planned = relevant_attributes::PlannedObjects {
             mode: options.mode,
@@ -116,4 +116,16 @@ fn unmatched_replacements(requested: &[ResourceInstanceAddress], changes: &[Reso
         });
     }
     diagnostics
+}
+
+/// Sorts changes by address, then by deposed key. Changes are large, so their positions are sorted, and
+/// each change is moved once.
+fn sorted_by_address(changes: Vec<ResourceChange>) -> Vec<ResourceChange> {
+    let mut positions: Vec<usize> = (0..changes.len()).collect();
+    positions.sort_by(|&a, &b| {
+        let (a, b) = (&changes[a], &changes[b]);
+        (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed))
+    });
+    let mut unsorted: Vec<Option<ResourceChange>> = changes.into_iter().map(Some).collect();
+    positions.into_iter().filter_map(|position| unsorted[position].take()).collect()
 }

@@ -3,23 +3,24 @@
 /// Returns the text without white space between its tokens. Strings and numbers keep their
 /// notation.
 pub(crate) fn compact(json: &str) -> String {
+    let is_space = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let mut compacted = String::with_capacity(json.len());
-    let mut rest = json;
-    while !rest.is_empty() {
-        let is_end = |byte: u8| matches!(byte, b'"' | b' ' | b'\t' | b'\n' | b'\r');
-        let end = rest.bytes().position(is_end).unwrap_or(rest.len());
-        let (plain, found) = rest.split_at(end);
-        compacted.push_str(plain);
-        if found.starts_with('"') {
-            let (string, after) = split_string(found);
-            compacted.push_str(string);
-            rest = after;
+    // The start of the text that is not copied yet.
+    let mut start = 0;
+    let mut at = 0;
+    let bytes = json.as_bytes();
+    while let Some(&byte) = bytes.get(at) {
+        if byte == b'"' {
+            at += string_length(&bytes[at..]);
+        } else if is_space(byte) {
+            compacted.push_str(&json[start..at]);
+            at += bytes[at..].iter().take_while(|&&byte| is_space(byte)).count();
+            start = at;
         } else {
-            let is_space = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-            let start = found.bytes().position(|byte| !is_space(byte)).unwrap_or(found.len());
-            rest = found.get(start..).unwrap_or_default();
+            at += 1;
         }
     }
+    compacted.push_str(&json[start..]);
     compacted
 }
 
@@ -83,22 +84,32 @@ fn new_line(laid_out: &mut String, depth: usize) {
 
 /// Splits `text` after its first string. The text must start with a quotation mark.
 fn split_string(text: &str) -> (&str, &str) {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return text.split_at(at + 1),
-            _ => {}
+    text.split_at(string_length(text.as_bytes()))
+}
+
+/// Returns the length of the string at the beginning of `text`, with its quotation marks. A string
+/// without an end includes all of `text`.
+fn string_length(text: &[u8]) -> usize {
+    let mut at = 1;
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
+    while let Some(found) = text.get(at..).and_then(|rest| rest.iter().position(is_special)) {
+        at += found;
+        if text[at] == b'"' {
+            return at + 1;
         }
+        at += 2;
     }
-    (text, "")
+    text.len()
 }
 
 fn push_escaped(laid_out: &mut String, string: &str) {
     // The first byte of both line separators.
     const SEPARATOR: u8 = 0xe2;
     let is_candidate = |byte: u8| matches!(byte, b'<' | b'>' | b'&' | SEPARATOR);
+    if !has_any(string, is_candidate) {
+        laid_out.push_str(string);
+        return;
+    }
     let mut rest = string;
     while let Some(at) = rest.bytes().position(is_candidate) {
         let (plain, found) = rest.split_at(at);
@@ -117,11 +128,23 @@ fn push_escaped(laid_out: &mut String, string: &str) {
     laid_out.push_str(rest);
 }
 
+/// Returns whether the text contains such a byte. The loop has no early exit, so that the compiler
+/// vectorizes it: almost all texts contain no such byte.
+fn has_any(text: &str, is_found: impl Fn(u8) -> bool) -> bool {
+    text.bytes().fold(false, |found, byte| found | is_found(byte))
+}
+
 pub(crate) fn push_string(json: &mut String, text: &str) {
+    let is_escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     json.push('"');
+    if !has_any(text, is_escaped) {
+        json.push_str(text);
+        json.push('"');
+        return;
+    }
     let mut start = 0;
     for (at, byte) in text.bytes().enumerate() {
-        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+        if !is_escaped(byte) {
             continue;
         }
         json.push_str(&text[start..at]);

@@ -45,7 +45,11 @@ impl<'a> Reader<'a> {
             offset: error.valid_up_to(),
             what: "the text is not valid UTF-8",
         })?;
-        Ok(Self { text, at: 0, depth: 0, budget: Budget::new() })
+        Ok(Self::for_text(text))
+    }
+
+    pub(crate) fn for_text(text: &'a str) -> Self {
+        Self { text, at: 0, depth: 0, budget: Budget::new() }
     }
 
     fn syntax<T>(&self, what: &'static str) -> Result<T> {
@@ -147,28 +151,32 @@ impl<'a> Reader<'a> {
         }
         self.at += 1;
         let mut owned = String::new();
-        let mut start = self.at;
         loop {
-            match self.byte() {
-                Some(b'"') => {
-                    let tail = &self.text[start..self.at];
+            // Most strings are short, so this is faster than a search with vector instructions.
+            let rest = &self.text[self.at..];
+            let is_special = |&byte: &u8| SPECIAL_IN_STRING[usize::from(byte)];
+            let Some(length) = rest.as_bytes().iter().position(is_special) else {
+                self.at = self.text.len();
+                return self.syntax("a string is not closed");
+            };
+            let part = &rest[..length];
+            self.at += length;
+            match rest.as_bytes()[length] {
+                b'"' => {
                     self.at += 1;
                     if owned.is_empty() {
-                        return Ok(Cow::Borrowed(tail));
+                        return Ok(Cow::Borrowed(part));
                     }
-                    owned.push_str(tail);
+                    owned.push_str(part);
                     return Ok(Cow::Owned(owned));
                 }
-                Some(b'\\') => {
-                    owned.push_str(&self.text[start..self.at]);
+                b'\\' => {
                     self.at += 1;
+                    owned.push_str(part);
                     let character = self.escape()?;
                     owned.push(character);
-                    start = self.at;
                 }
-                Some(0..0x20) => return self.syntax("a control character in a string"),
-                Some(_) => self.at += 1,
-                None => return self.syntax("a string is not closed"),
+                _ => return self.syntax("a control character in a string"),
             }
         }
     }
@@ -302,3 +310,16 @@ impl<'a> Reader<'a> {
         (self.at, self.depth) = position;
     }
 }
+
+/// The bytes that end a part of a string: quotation marks, backslashes and control characters.
+const SPECIAL_IN_STRING: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special
+};
