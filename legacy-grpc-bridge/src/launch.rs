@@ -132,11 +132,11 @@ pub struct ProcessConfinement {
 /// The namespaces of a supervised process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessNamespaces {
-    /// Those of the host.
+    /// The process runs in the namespaces of the host.
     Shared,
-    /// In addition to the other restrictions.
+    /// The process has its own namespaces, in addition to the other restrictions.
     Additional,
-    /// In place of the other restrictions, with these TCP ports of servers.
+    /// Namespaces replace the other restrictions. `ports` are the TCP ports of servers.
     Alone { ports: Vec<u16> },
 }
 

@@ -111,7 +111,7 @@ fn reattachment(member: &Value) -> Result<Reattachment, String> {
     };
     let process = match member.get("Pid") {
         None | Some(Value::Null) => None,
-        Some(number) => Some(number.as_u64().ok_or("\"Pid\" must be the number of a process")?),
+        Some(number) => Some(number.as_u64().ok_or("\"Pid\" must be a process ID")?),
     };
     let Some(Value::Object(place)) = member.get("Addr") else {
         return Err("\"Addr\" is missing: an object with the address at which it listens".into());
@@ -190,7 +190,7 @@ mod tests {
             (r#"{"Protocol":"netrpc"}"#, "it uses \"netrpc\", but only gRPC is supported"),
             (r#"{"ProtocolVersion":4}"#, "\"ProtocolVersion\" is 4, but only versions 5 and 6 are supported"),
             (r#"{"ProtocolVersion":"6"}"#, "\"ProtocolVersion\" must be a number"),
-            (r#"{"Pid":-1}"#, "\"Pid\" must be the number of a process"),
+            (r#"{"Pid":-1}"#, "\"Pid\" must be a process ID"),
             (r#"{"Addr":{"Network":1}}"#, "\"Network\" must be a string"),
             (r#"{"Addr":{}}"#, "\"Network\" is \"\", but only \"unix\" and \"tcp\" are supported"),
             (r#"{"Addr":{"Network":"unix"}}"#, "\"String\" must be the path of its socket"),

@@ -84,7 +84,7 @@ fn connections(workspace: &Workspace) -> Result<Vec<Row>> {
     rows
 }
 
-/// The confined and the unconfined provider, each with a directory.
+/// One side of the comparison: the confined or the unconfined provider, in its own directory.
 struct Side {
     directory: PathBuf,
     environment: Vec<(&'static str, PathBuf)>,

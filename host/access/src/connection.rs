@@ -45,7 +45,7 @@ pub trait ConnectionAuthority: Send + Sync + 'static {
     /// Returns the denial.
     fn may_read_opened(&self, path: &Path, metadata: &Metadata) -> Result<(), Denied>;
 
-    /// Returns the directories that plugins may write. A symbolic link in such a directory is not
+    /// Returns the directories that plugins may write to. A symbolic link in such a directory is not
     /// followed to a target outside of the directory.
     fn writable_directories(&self) -> Vec<PathBuf>;
 

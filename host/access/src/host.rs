@@ -35,7 +35,7 @@ pub enum HostProblem {
     /// The name has more than 253 bytes.
     #[error("it exceeds the maximum length of a host name")]
     TooLong,
-    /// The name has a leading dot, or two dots in a row.
+    /// The name has a leading dot, or two consecutive dots.
     #[error("a label is empty")]
     EmptyLabel,
     /// A label has more than 63 bytes.

@@ -460,7 +460,7 @@ impl fmt::Display for AccessRequest {
                 match &start.replaceable {
                     Some(file) => {
                         let file = file.to_string_lossy();
-                        write!(formatter, ", found as {file:?} in a directory that plugins may write")
+                        write!(formatter, ", found as {file:?} in a directory that plugins may write to")
                     }
                     None => Ok(()),
                 }

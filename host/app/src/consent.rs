@@ -392,8 +392,8 @@ pub async fn confirm_grant(context: &AppContext, address: &ProviderAddress) -> R
 
 fn not_granted(component: &ComponentArtifact) -> AppError {
     let detail = format!(
-        "The requests of {} were not granted, so nothing was installed. To use the plugin without this \
-         access, deny the requests in a policy; the plugin may fail when it needs the access.",
+        "The capability requests of {} were not granted, so nothing was installed. To use the plugin \
+        without this access, deny the requests in a policy; the plugin may fail when it needs the access.",
         component_name(component)
     );
     AppError::new("Not granted", detail)

@@ -229,7 +229,7 @@ impl AppContext {
         if configuration.files().next().is_none() {
             return Err(AppError::new(
                 "No configuration files",
-                "There is no .tf file in this directory. Create one, or name another directory with \
+                "There is no .tf file in this directory. Create one, or specify another directory with \
                  -chdir=DIR. A plan without a configuration would destroy everything, which is rarely \
                  intended; if it is, run `wardian destroy`.",
             ));

@@ -49,7 +49,8 @@ impl Listing<'_> {
     fn entry(&mut self, path: &Path, is_directory: bool) -> io::Result<Option<ViewEntry>> {
         self.remaining = self.remaining.checked_sub(1).ok_or_else(|| {
             io::Error::other(format!(
-                "more than {MAX_ENTRIES} files beside denied ones, up to {}: grant smaller directories",
+                "directories with denied files contain more than {MAX_ENTRIES} files in total (reached at \
+                {}): grant smaller directories",
                 path.display()
             ))
         })?;
@@ -62,7 +63,7 @@ impl Listing<'_> {
             return Ok(Some(ViewEntry::Whole));
         }
         let entries = match self.entries(path) {
-            // What cannot be listed is not visible.
+            // A directory that cannot be listed is not visible.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
             entries => entries?,
         };

@@ -327,7 +327,7 @@ impl ProcessEnvironment {
         self.text(SOURCE_DATE)
     }
 
-    /// Returns how many times a failed request to a registry is repeated.
+    /// Returns how many times a failed request to a registry is retried.
     pub(crate) fn registry_retries(&self) -> Option<u32> {
         self.text(REGISTRY_RETRIES)?.parse().ok()
     }

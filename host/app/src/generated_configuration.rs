@@ -63,8 +63,8 @@ fn exists(path: &Path) -> AppError {
     AppError::new(
         "Target generated file already exists",
         format!(
-            "{} already exists, and generated configuration is written only to a new file. Name another file \
-             with -generate-config-out, or move the content of this file elsewhere and delete the file.",
+            "{} already exists, and generated configuration is written only to a new file. Specify another \
+            file with -generate-config-out, or move the content of this file elsewhere and delete the file.",
             path.display()
         ),
     )

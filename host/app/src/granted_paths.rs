@@ -1,6 +1,6 @@
 //! Records, on this machine, the directories that granted paths resolve to.
 //!
-//! The meaning of a granted path can change: a plugin that may write a parent directory could
+//! The meaning of a granted path can change: a plugin that may write to a parent directory could
 //! replace a directory with a link to another directory between two runs. Therefore, the directory
 //! that a path resolves to is recorded when `init` or `policy grant` grants the path, or else when
 //! the path is first used. Other commands compare the directory with the record, and stop if it

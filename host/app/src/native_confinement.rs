@@ -199,7 +199,7 @@ fn level_for(
                  names, other sockets, programs and other system calls are not: {missing}.",
                 address.for_display()
             );
-            frontend.warn(&Diagnostic::warning("Native plugin is confined incompletely", detail).into());
+            frontend.warn(&Diagnostic::warning("Native plugin is only partially confined", detail).into());
             Ok(Some(level))
         }
     }
@@ -229,7 +229,7 @@ fn check_rules(
             "These rules cannot be enforced for {}, which is a native plugin:\n  - {listed}",
             address.for_display()
         );
-        frontend.warn(&Diagnostic::warning("Native plugin is confined incompletely", detail).into());
+        frontend.warn(&Diagnostic::warning("Native plugin is only partially confined", detail).into());
         return Ok(());
     }
     Err(refused(address, &format!("these rules cannot be enforced for native plugins:\n  - {listed}\n")))

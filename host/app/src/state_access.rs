@@ -31,9 +31,9 @@ const JOURNALS: &str = "journals";
 /// The operation for which a state is locked, as shown in the lock information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockPurpose {
-    /// Making a plan.
+    /// Creating a plan.
     Plan,
-    /// Making and applying a plan.
+    /// Creating and applying a plan.
     Apply,
     /// Applying a saved plan.
     SavedPlan,
@@ -254,8 +254,8 @@ fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
     };
     let detail = format!(
         "The state {} is not used, because it is a symbolic link or is in a linked directory: {problem}. If \
-         that is the state of this configuration, name it with -state or in the backend's argument \"path\"; \
-         otherwise remove the link.",
+         that is the state of this configuration, specify it with -state or in the backend's argument \
+         \"path\"; otherwise remove the link.",
         path.display()
     );
     Err(AppError::new("State file is a link", detail))

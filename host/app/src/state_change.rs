@@ -167,7 +167,7 @@ pub fn missing(location: &StateLocation) -> AppError {
     let detail = match location {
         StateLocation::File(path) => format!(
             "The file {} does not exist. State commands require a state file: run them in the directory in \
-             which `wardian apply` was run, or name the file with -state.",
+             which `wardian apply` was run, or specify the file with -state.",
             path.display()
         ),
         StateLocation::Remote { storage, .. } => {

@@ -191,7 +191,7 @@ impl HostConfinement {
         let Err(reason) = all_within else { return Ok(()) };
         let detail = format!(
             "The configuration stores its state in {}, outside its directory, which -untrusted does not \
-             allow: {reason}. If that location is correct, name it with -state.",
+             allow: {reason}. If that location is correct, specify it with -state.",
             path.display()
         );
         Err(AppError::new("State file not permitted", detail))

@@ -1,4 +1,4 @@
-//! The names of archive entries.
+//! Validates the names of archive entries.
 
 use crate::error::{ArchiveError, shown_name};
 use crate::limits::ArchiveLimits;

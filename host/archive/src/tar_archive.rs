@@ -118,7 +118,7 @@ impl Reading<'_> {
         Ok(content)
     }
 
-    /// Reads a name that ends with a zero byte.
+    /// Reads a NUL-terminated name.
     fn long_name(&self, entry: &mut Entry<'_, TarStream>) -> Result<Vec<u8>, ArchiveError> {
         let mut name = self.extended_header(entry)?;
         if name.last() == Some(&0) {

@@ -139,7 +139,7 @@ impl CredentialChain {
         }
         match self.find(downloader).await {
             Ok(key) => Ok(current.insert(key).clone()),
-            // The key is still valid, so a failed renewal can be repeated later.
+            // The key is still valid, so a failed renewal can be retried later.
             Err(error) => match &*current {
                 Some(key) if key.expires.is_some_and(|expires| expires > now) => {
                     tracing::warn!(%error, "credentials could not be renewed");
@@ -290,7 +290,8 @@ impl CredentialChain {
             };
             return self.assume_with_token(&identity, downloader).await;
         }
-        let missing = || AwsError(format!("the source of credentials of the profile \"{name}\" has none"));
+        let missing =
+            || AwsError(format!("the credential source of the profile \"{name}\" has no credentials"));
         match profile.get("credential_source") {
             Some("Environment") => settings.environment_key.clone().ok_or_else(missing),
             Some("EcsContainer") => {

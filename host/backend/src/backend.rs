@@ -112,7 +112,7 @@ impl BackendError {
         Self::new(
             "Workspaces not supported",
             format!(
-                "The backend \"{backend}\" stores one state and does not support other workspaces than \
+                "The backend \"{backend}\" stores one state and does not support workspaces other than \
                  \"default\". Give each state a separate configuration of the backend, for example with \
                  -backend-config."
             ),

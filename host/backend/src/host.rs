@@ -72,10 +72,10 @@ impl HttpClients {
     /// Returns a client that trusts these root certificates.
     ///
     /// # Errors
-    /// Returns an error if the settings of proxies are invalid.
+    /// Returns an error if the proxy settings are invalid.
     pub(crate) fn client(&self, roots: TlsRoots) -> Result<Downloader, BackendError> {
         let proxies = self.proxies.clone().map_err(|reason| {
-            BackendError::new("Invalid proxy", format!("The settings of proxies cannot be used: {reason}."))
+            BackendError::new("Invalid proxy", format!("The proxy settings cannot be used: {reason}."))
         })?;
         Ok(Downloader::new(DownloaderOptions {
             proxies,

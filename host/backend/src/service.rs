@@ -1,4 +1,4 @@
-//! Sends requests to a backend's service: repeats them, and converts their errors.
+//! Sends requests to a backend's service, retries them, and converts their errors.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MIN_UPLOAD_SPEED: u64 = 64 << 10;
 /// Maximum number of characters of a response that an error message contains.
 const MAX_SHOWN_CHARACTERS: usize = 300;
 
-/// When a request is repeated.
+/// The number of retries of a request, and the delays between them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetryRule {
     pub(crate) retries: u32,
@@ -94,7 +94,7 @@ impl Service {
                 Err(error) => may_have_effect(error),
             };
             left -= 1;
-            tracing::debug!(?delay, "repeating a request of a backend");
+            tracing::debug!(?delay, "retrying a backend request");
             tokio::time::sleep(delay).await;
             delay = (delay * 2).min(self.retry.max_delay);
         }

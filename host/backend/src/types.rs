@@ -22,10 +22,10 @@ const PLANNED: &[&str] = &["azurerm", "consul", "gcs", "kubernetes", "remote"];
 
 /// Terraform's backends that are not supported, each with an alternative.
 const REFUSED: &[(&str, &str)] = &[
-    ("cos", "the service has an endpoint for the backend \"s3\""),
+    ("cos", "use the backend \"s3\" with the S3-compatible endpoint of the service"),
     ("inmem", "it is only for Terraform's own tests; without a backend, states are stored in local files"),
-    ("oci", "the service has an endpoint for the backend \"s3\""),
-    ("oss", "the service has an endpoint for the backend \"s3\""),
+    ("oci", "use the backend \"s3\" with the S3-compatible endpoint of the service"),
+    ("oss", "use the backend \"s3\" with the S3-compatible endpoint of the service"),
 ];
 
 /// A backend that cannot be used. The reason is a sentence.

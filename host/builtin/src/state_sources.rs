@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use wardian_backend::BackendHost;
 use wardian_plugin::FileGate;
 
-/// Where states of other configurations can be read.
+/// The locations from which states of other configurations can be read.
 #[derive(Clone, Debug)]
 pub(crate) struct StateSources {
     /// The directory against which relative paths are resolved.

@@ -54,7 +54,7 @@ pub(crate) enum OutputKind {
     Report,
     /// Only the data that the user requested. Warnings are written to standard error.
     Data,
-    /// JSON messages for programs, including diagnostics, one on each line.
+    /// JSON messages for programs, including diagnostics, one per line.
     JsonMessages,
 }
 

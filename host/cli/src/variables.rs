@@ -251,7 +251,7 @@ async fn ask(variable: &Variable, shell: &Shell) -> Outcome<Option<String>> {
         Failure::error("No answer", format!("The value of var.{} cannot be read: {error}.", variable.name))
     })?;
     if answer.is_none() && shell.can_ask() {
-        let detail = format!("The input ended before var.{} had a value. Give one with -var.", variable.name);
+        let detail = format!("The input ended before var.{} had a value. Set one with -var.", variable.name);
         return Err(Failure::error("No answer", detail));
     }
     Ok(answer)

@@ -305,7 +305,7 @@ impl RemoteConnection {
     }
 
     /// Runs an action with the session. If the connection was lost before the action had any
-    /// effect, the action is repeated with a new session.
+    /// effect, the action is retried with a new session.
     async fn with_session<'a, T>(
         &self,
         mut action: impl FnMut(Session) -> SessionFuture<'a, T>,

@@ -12,7 +12,7 @@
 //! Invariants:
 //! - no error message and no `Debug` output contains a secret;
 //! - if a host key is configured, no credential is sent to a machine without that key;
-//! - connection attempts are repeated until `timeout`, since the machine may still be booting; a
+//! - connections are retried until `timeout`, since the machine may still be booting; a
 //!   denial or a different host key ends the attempts immediately;
 //! - output is returned in chunks of bounded size, as complete lines if the command writes lines,
 //!   and a machine's writes block until its output is read;

@@ -28,7 +28,7 @@ use crate::secret::SecretString;
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
     pub method: ConnectionMethod,
-    /// The duration for which connection attempts are repeated.
+    /// The duration for which connections are retried.
     pub timeout: Duration,
     /// Remote path of a script, with `%RAND%` for a random number.
     pub script_path: String,

@@ -1,7 +1,7 @@
 //! Reads a file or directory for an upload, as a sequence of steps. A thread reads a few chunks in
 //! advance.
 //!
-//! Symbolic links are followed, except for links in a directory that plugins may write whose
+//! Symbolic links are followed, except for links in a directory that plugins may write to whose
 //! targets are outside of that directory. The authority checks the resolved path of each file and
 //! directory before it is opened, and then the opened file. Therefore, only allowed files are read.
 //! A directory that contains itself through a link causes an error, and so does an entry that is

@@ -28,7 +28,7 @@ pub(crate) fn count(
         code.operator(&operators.read()?, counts)?;
     }
     counts.values = counts.values.max(code.values);
-    let what = "values that the instructions of all functions pass";
+    let what = "operands and results of the instructions of all functions";
     add(what, &mut counts.total_values, code.values, limits.total_values)
 }
 
@@ -116,7 +116,12 @@ impl Code<'_> {
     }
 
     fn pass(&mut self, values: u64) -> Result<(), CheckError> {
-        add("values that the instructions of a function pass", &mut self.values, values, self.limits.values)
+        add(
+            "operands and results of the instructions of a function",
+            &mut self.values,
+            values,
+            self.limits.values,
+        )
     }
 
     fn arity(&self, depth: u32) -> u64 {

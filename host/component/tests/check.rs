@@ -1,6 +1,6 @@
 //! Small components that expand to huge components, and ordinary components.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails at the first unexpected result")]
 
 use wardian_component::{CheckError, ComponentCounts, ComponentLimits, check};
 use wasm_encoder::{
@@ -23,7 +23,7 @@ fn exceeded(component: Component) -> (&'static str, u64, u64) {
     }
 }
 
-/// A component that instantiates the component of the previous level twice, with `levels` levels.
+/// Returns a component that instantiates the component of the previous level twice, with `levels` levels.
 fn doubled(levels: u32) -> Component {
     let mut inner = Component::new();
     for _ in 0..levels {
@@ -152,7 +152,7 @@ fn nesting_is_limited() {
     assert_eq!(exceeded(inner), ("nested components", 65, 64));
 }
 
-/// A component with a module of these functions, all of type `parameters -> results`.
+/// Returns a component with a module of these functions, all of type `parameters -> results`.
 fn with_functions(parameters: usize, results: usize, functions: &[Function]) -> Component {
     let mut module = Module::new();
     let mut types = TypeSection::new();
@@ -230,7 +230,7 @@ fn values_passed_by_calls_and_branches_are_limited() {
     });
     assert_eq!(
         exceeded(with_functions(0, 1_000, &[calls])).0,
-        "values that the instructions of a function pass"
+        "operands and results of the instructions of a function"
     );
     let branches = function(0, |code| {
         for _ in 0..10_000 {
@@ -239,7 +239,7 @@ fn values_passed_by_calls_and_branches_are_limited() {
     });
     assert_eq!(
         exceeded(with_functions(0, 1_000, &[branches])).0,
-        "values that the instructions of a function pass"
+        "operands and results of the instructions of a function"
     );
     let blocks = function(0, |code| {
         for _ in 0..10_000 {
@@ -248,7 +248,7 @@ fn values_passed_by_calls_and_branches_are_limited() {
     });
     assert_eq!(
         exceeded(with_functions(1_000, 0, &[blocks])).0,
-        "values that the instructions of a function pass"
+        "operands and results of the instructions of a function"
     );
 }
 

@@ -41,7 +41,7 @@ impl GatedFiles {
         Self { scope: Ok(scope), gate }
     }
 
-    /// Returns all files that the system permits. A link in a directory that plugins may write is
+    /// Returns all files that the system permits. A link in a directory that plugins may write to is
     /// not followed out of that directory.
     pub fn anywhere(writable: WritableDirectories) -> Self {
         let scope = FileScope::anywhere(Arc::new(writable)).map_err(Arc::new);

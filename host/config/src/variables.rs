@@ -128,7 +128,7 @@ impl RootVariables {
     }
 }
 
-/// Creates the values from values that were already converted.
+/// Creates the values from values that have already been converted.
 impl From<BTreeMap<Str, Value>> for RootVariables {
     fn from(values: BTreeMap<Str, Value>) -> Self {
         Self { given: values.clone(), values, ..Self::default() }

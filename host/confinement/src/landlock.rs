@@ -51,7 +51,7 @@ pub enum ConfinementError {
     /// A path cannot be opened.
     #[error("{} cannot be granted to it: {reason}", path.display())]
     Path { path: PathBuf, reason: String },
-    /// The scripts that stand for granted programs cannot be written.
+    /// The scripts that represent granted programs cannot be written.
     #[error("the directory for its programs cannot be created: {0}")]
     Programs(io::Error),
     /// The files that are mounted in its namespaces cannot be created.

@@ -14,7 +14,7 @@ pub enum ConfinementLevel {
     Namespaced,
     /// Files, sockets, host names, programs and dangerous system calls.
     Filtered,
-    /// Like `Filtered`, in namespaces for mounts, the network and IPC: directories can be granted in part,
+    /// Like `Filtered`, in mount, network and IPC namespaces: directories can be granted in part,
     /// and resolvers of all C libraries work.
     Full,
 }

@@ -13,7 +13,7 @@ use crate::confinement::{ConfinedChild, Confinement};
 use crate::landlock::ConfinementError;
 use crate::level::{ConfinementLevel, SupportedLevel};
 
-/// The first argument of the mode that stands for a granted program, which exists only on Linux.
+/// The first argument of the mode that represents a granted program, which exists only on Linux.
 pub const SHIM_ARGUMENT: &str = "--run-granted-program";
 
 const REASON: &str = "only Linux supports confinement";

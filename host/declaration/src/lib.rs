@@ -12,7 +12,7 @@
 //! .wardian.lock.hcl ──> consent_lock <───┘ (both hold wardian_policy::CapabilityRequest)
 //! ```
 //!
-//! The section contains JSON documents, one on each line, since linkers concatenate sections of the
+//! The section contains JSON documents, one per line, since linkers concatenate sections of the
 //! same name and tools nest components. All documents apply: no document can withdraw a request of
 //! another document.
 //!

@@ -25,7 +25,7 @@ impl Sha256Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Creates a digest that was computed elsewhere, for example at build time.
+    /// Creates a digest from bytes that were computed elsewhere, for example at build time.
     pub const fn from_bytes(digest: [u8; 32]) -> Self {
         Self(digest)
     }

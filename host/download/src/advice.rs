@@ -1,4 +1,4 @@
-//! What users can do about failed requests and unusable files: clauses for the ends of messages.
+//! Advice about failed requests and unusable files: clauses for the ends of messages.
 
 use std::io;
 
@@ -8,7 +8,7 @@ pub const CHECK_NETWORK: &str = "check the network connection and the proxy sett
 pub const ASK_OPERATOR: &str = "ask the operator of the server to correct it";
 pub const ASK_PUBLISHER: &str = "ask the publisher to correct it, or use another version";
 
-/// Returns what the user can do about a status.
+/// Returns the advice for a status.
 pub fn status_advice(status: StatusCode) -> &'static str {
     match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => {
@@ -18,7 +18,7 @@ pub fn status_advice(status: StatusCode) -> &'static str {
             "check the credentials"
         }
         StatusCode::TOO_MANY_REQUESTS => {
-            "the server limits the number of requests, so wait for some time and run the command again"
+            "the server limits the request rate; wait a few minutes and run the command again"
         }
         status if status.is_server_error() => "try again later, or ask the operator of the server",
         _ => ASK_OPERATOR,

@@ -107,7 +107,7 @@ impl Downloader {
     }
 
     /// Returns the response with its whole body, which has at most `max_bytes`. The caller checks
-    /// the status: responses of any status are returned, after repeating the request if the status
+    /// the status: responses of any status are returned, after retrying the request if the status
     /// is transient. The body of an unsuccessful response is truncated to 64 KiB.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Downloader {
             let Some(delay) = delay else { return result };
             let url = printable_url(&request.url);
             let error = result.err().map(|error| error.to_string());
-            tracing::debug!(url, error, ?delay, "repeating a request");
+            tracing::debug!(url, error, ?delay, "retrying a request");
             tokio::time::sleep(delay).await;
         }
     }

@@ -55,7 +55,7 @@ pub enum FetchError {
     #[error(
         "the file at {url} has the SHA-256 digest {found}, but the expected digest is {expected}; it was \
          changed on the server or during the transfer, and is not used; run the command again, and if it fails \
-         again, ask the publisher which file is right"
+         again, ask the publisher which file is correct"
     )]
     DigestMismatch { url: String, expected: Sha256Digest, found: Sha256Digest },
     /// The file does not have the expected size.

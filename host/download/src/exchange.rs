@@ -46,7 +46,7 @@ pub(crate) struct Exchanges {
     concurrency: Concurrency,
 }
 
-/// A response whose headers were received and whose body was not read yet. Until it is dropped, it
+/// A response whose headers have been received and whose body has not been read yet. Until it is dropped, it
 /// counts toward the limit of concurrent requests.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,

@@ -235,7 +235,8 @@ fn remove_if_present(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the validator in the headers of a response. A weak one does not identify bytes.
+/// Returns the validator in the headers of a response. Weak entity tags are ignored, because they do not
+/// identify the exact bytes.
 fn validator(headers: &HeaderMap) -> Option<HeaderValue> {
     let usable = |value: &&HeaderValue| {
         value.len() <= MAX_VALIDATOR_BYTES && value.as_bytes().iter().all(|byte| matches!(byte, 0x20..0x7f))

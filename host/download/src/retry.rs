@@ -1,4 +1,4 @@
-//! Decides whether and when a failed attempt is repeated.
+//! Decides whether and when a failed request is retried.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use crate::error::FetchError;
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// Maximum delay that a server can request. If it requests a longer delay, the request is not
-/// repeated.
+/// retried.
 const MAX_REQUESTED_DELAY: Duration = Duration::from_mins(1);
 
 /// The remaining attempts of a request. The delay before each attempt is random, up to a limit that
@@ -20,7 +20,7 @@ const MAX_REQUESTED_DELAY: Duration = Duration::from_mins(1);
 pub(crate) struct Retries {
     left: u32,
     max_delay: Duration,
-    /// Whether a request that may have been processed can be repeated.
+    /// Whether a request that may have been processed can be retried.
     is_idempotent: bool,
 }
 

@@ -57,7 +57,7 @@ impl<'a> Transfer<'a> {
         let url = printable_url(&self.fetch.url);
         let (mut part, is_complete) = self.open(&url).await?;
         if is_complete {
-            tracing::debug!(url, "the file was already downloaded completely by an earlier process");
+            tracing::debug!(url, "an earlier process has already downloaded the complete file");
             return self.finish(part, self.fetch.url.clone()).await;
         }
         let mut retries = self.downloader.retries(self.fetch, MAX_RETRIES);
@@ -82,7 +82,7 @@ impl<'a> Transfer<'a> {
                 }
                 Attempt::NotContinued if std::mem::take(&mut can_restart) => continue,
                 Attempt::NotContinued => {
-                    let reason = "the server sends other parts of the file than those requested".to_owned();
+                    let reason = "the server sent a part of the file that was not requested".to_owned();
                     return Err(FetchError::Invalid { url, reason });
                 }
                 Attempt::Rejected(error, status, headers) => {

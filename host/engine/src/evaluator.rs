@@ -62,7 +62,7 @@ pub struct Evaluator {
     pub budget: Arc<Budget>,
     /// The time of the plan.
     pub timestamp: String,
-    /// References for which an error was already reported.
+    /// References for which an error has already been reported.
     pub reported: Arc<ReportedReferences>,
     pub checks: Checks,
     pub function_results: FunctionResults,

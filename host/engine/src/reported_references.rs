@@ -1,4 +1,4 @@
-//! References for which an error was already reported.
+//! References for which an error has already been reported.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ pub enum FileAccessError {
         /// The path outside the directory, as far as it can be determined without accessing it.
         path: PathBuf,
     },
-    /// A symbolic link in a directory that a plugin may write points outside of that directory.
+    /// A symbolic link in a directory that a plugin may write to points outside of that directory.
     #[error(
         "the symbolic link {} points outside {}, which is writable by plugins; replace it with a file, or \
          name its target instead",

@@ -6,14 +6,14 @@
 //! - [`FileScope`] opens files by path, for host code that reads files named by a configuration.
 //!   [`FileScope::confined`] is limited to one directory (`-untrusted`); [`FileScope::anywhere`] is
 //!   for the operator's configuration, and does not follow a symbolic link out of a directory that
-//!   plugins may write, since a plugin may have created the link. [`FileScope::read`] reads a
+//!   plugins may write to, since a plugin may have created the link. [`FileScope::read`] reads a
 //!   regular file with a limit, [`FileScope::list`] lists a directory in batches, and
 //!   [`ResolvedPath::kind`] returns the type of a resolved path. A caller that must check the path
 //!   first calls [`FileScope::resolve`], checks [`ResolvedPath::path`], and then calls
 //!   [`ResolvedPath::open_file`], which opens exactly the file that was checked.
 //! - [`resolve`] and the methods of [`Directory`] do the same for callers, such as the sandbox,
 //!   that hold an open directory and perform a check between resolution and operation.
-//! - [`WritableDirectories`] are the directories that plugins may write, and
+//! - [`WritableDirectories`] are the directories that plugins may write to, and
 //!   [`WritableDirectories::resolve`] resolves a path that a policy grants.
 //!
 //! # Invariants

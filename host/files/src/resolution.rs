@@ -199,7 +199,7 @@ struct PathWalker<'a> {
     /// The components below the base.
     names: Vec<OsString>,
     rule: LinkRule<'a>,
-    /// The symbolic link that was followed in a directory that a plugin may write, and that
+    /// The symbolic link that was followed in a directory that a plugin may write to, and that
     /// directory. The rest of the path must not leave the directory.
     confined: Option<(PathBuf, PathBuf)>,
     passed: &'a mut Vec<PathBuf>,

@@ -1,4 +1,4 @@
-//! The directories that plugins may write, and the resolution of paths in them.
+//! The directories that plugins may write to, and the resolution of paths in them.
 //!
 //! A plugin can create a symbolic link in such a directory, or move one into it. Therefore, granted
 //! paths must not pass through symbolic links in these directories, and the host does not follow
@@ -14,7 +14,7 @@ use crate::directory::Directory;
 use crate::error::FileAccessError;
 use crate::resolution::{LastLink, LinkRule, ResolvedPath, names_of, resolve};
 
-/// The directories that plugins may write. The set contains each directory under the name that a
+/// The directories that plugins may write to. The set contains each directory under the name that a
 /// policy uses for it, and under its path without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WritableDirectories {

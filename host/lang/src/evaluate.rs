@@ -69,7 +69,7 @@ struct Meter<'a> {
     spent: u64,
 }
 
-/// The budget of evaluations that are not part of a run. Nothing is recorded in it.
+/// Returns the budget of evaluations that are not part of a run. Nothing is recorded in it.
 fn default_budget() -> &'static Budget {
     static BUDGET: OnceLock<Budget> = OnceLock::new();
     BUDGET.get_or_init(Budget::default)

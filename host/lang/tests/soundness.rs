@@ -208,7 +208,7 @@ fn disagreement(before: &Value, after: &Value) -> Option<String> {
         }
         (View::Map(a), View::Map(b)) | (View::Object(a), View::Object(b)) => {
             if !a.keys().eq(b.keys()) {
-                return Some(format!("{after:?} has other keys than {before:?}"));
+                return Some(format!("{after:?} has different keys than {before:?}"));
             }
             a.values().zip(b.values()).find_map(|(a, b)| disagreement(a, b))
         }
@@ -246,7 +246,7 @@ fn check(expression: &str, values: &[Value], position: usize, choices: &[u8]) ->
         let secret = evaluated(expression, &marked);
         prop_assert!(
             secret.is_ok(),
-            "{expression} with {values:?} fails where argument {position} is sensitive"
+            "{expression} with {values:?} fails if argument {position} is sensitive"
         );
         let secret = secret.unwrap();
         prop_assert!(secret.has_sensitive(), "{expression} with {values:?} shows argument {position}");

@@ -44,7 +44,9 @@ pub enum PackageError {
     #[error(transparent)]
     Subdirectory(#[from] SubdirectoryError),
     #[error(
-        "the archive has the {algorithm} digest {found}, but the expected digest is {expected}; it was changed on the server or during the transfer, and is not used; run the command again, and if it fails again, ask the publisher which file is right"
+        "the archive has the {algorithm} digest {found}, but the expected digest is {expected}; it was \
+        changed on the server or during the transfer, and is not used; run the command again, and if it \
+        fails again, ask the publisher which file is correct"
     )]
     Checksum { algorithm: &'static str, expected: String, found: String },
     #[error("the list of checksums at {url} contains no digest of the file \"{file}\"; {ASK_PUBLISHER}")]

@@ -86,7 +86,7 @@ impl Denials {
                 target: "wardian::access",
                 "a native plugin was denied {MAX_RECORDED_DENIALS} accesses; further denials are not recorded"
             ),
-            // Stays beyond the limit.
+            // The count remains above the limit.
             _ => self.count.store(MAX_RECORDED_DENIALS + 1, Ordering::Relaxed),
         }
         &self.silent
@@ -120,7 +120,7 @@ fn granted_schemes(monitor: &Monitor, host: &Host, address: SocketAddr) -> Vec<S
 }
 
 /// Returns the protocols that are learnt for a port. A connection that is learnt as `tcp` is not
-/// inspected, so only ports of well-known other protocols are learnt in this way.
+/// inspected, so only the ports of other well-known protocols are learnt as `tcp`.
 fn learnt_schemes(port: u16) -> &'static [Scheme] {
     match port {
         443 => &[Scheme::Https],
@@ -189,7 +189,7 @@ impl NativeAuthority for NativeMonitor {
         };
         monitor.begin_among(&calls, request.clone(), None)?.discard();
         monitor.begin_among(&calls, request, Some(address.ip()))?.discard();
-        // The policy does not change, so this cannot be reached; it denies all the same.
+        // The policy does not change, so this is unreachable. The access is denied as a precaution.
         Err(Denied { reason: "policy does not grant it".to_owned(), rule_to_add: None })
     }
 
@@ -232,7 +232,8 @@ impl NativeAuthority for NativeMonitor {
         self.reject(
             Capability::Process,
             target,
-            "a confined native plugin starts only programs that a rule allows by name, and by a bare name",
+            "a confined native plugin can start only programs that a rule allows by name, and only by their \
+            bare names",
         );
     }
 

@@ -38,7 +38,7 @@ pub enum OciError {
     },
     /// The registry requested credentials in a form that cannot be answered.
     #[error(
-        "{repository} requires authentication, but the challenge of {url} cannot be answered: {source}; \
+        "{repository} requires authentication, but the challenge from {url} cannot be answered: {source}; \
          {OPERATOR}"
     )]
     Challenge { repository: Repository, url: String, source: ChallengeError },
@@ -65,7 +65,7 @@ pub enum OciError {
     #[error(
         "{subject} has the digest sha256:{found}, but the expected digest is sha256:{expected}; it was \
          changed in the registry or during the transfer, and is not used; run the command again, and if it \
-         fails again, ask the publisher which content is right"
+         fails again, ask the publisher which content is correct"
     )]
     DigestMismatch { subject: String, expected: Sha256Digest, found: Sha256Digest },
     /// The content does not have the expected size.

@@ -66,7 +66,7 @@ pub trait Provider: Send + Sync {
         request: ReadResourceRequest,
     ) -> ReadResourceResponse;
 
-    /// Plans a change of an object.
+    /// Plans a change to an object.
     async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse;
 
     /// Applies a planned change.

@@ -83,7 +83,7 @@ pub enum DenialReason {
         /// The line that grants the directory.
         location: SourceLocation,
     },
-    /// No plugin may write the path, regardless of the rules.
+    /// No plugin may write to the path, regardless of the rules.
     ReadOnly(PathBuf),
 }
 
@@ -169,7 +169,7 @@ impl fmt::Display for DenialReason {
             Self::ReadOnly(path) => {
                 write!(
                     formatter,
-                    "{} records or controls what plugins do, so no plugin may write it",
+                    "{} records or controls the accesses of plugins, so no plugin may write to it",
                     path.display()
                 )
             }

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn learns_reading_except_keys_and_wide_directories() {
+    fn learns_file_reads_except_keys_and_wide_directories() {
         let policy = policy_for("acme/dns", learning(), &[]);
         let reads = |path: &str| policy.decide(&file(path, FileOperation::Read)).is_allowed();
         for path in ["zones/a.zone", "/srv/shared/list", "/home/me/notes", "/etc/hosts", "."] {

@@ -23,7 +23,7 @@ impl PluginPolicy {
         self.granted_ports().into_iter().filter(|granted| granted.scheme != Scheme::Udp).any(|granted| {
             let scheme = granted.scheme;
             match granted.ranges {
-                // Every port is granted, so any of them stands for all.
+                // Every port is granted, so it is sufficient to check one of them.
                 None => is_granted(scheme, scheme.port().unwrap_or(443)),
                 Some(ranges) => {
                     ranges.iter().any(|(first, last)| is_granted(scheme, *first) || is_granted(scheme, *last))

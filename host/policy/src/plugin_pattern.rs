@@ -31,7 +31,7 @@ pub(crate) enum PluginPatternProblem {
     Glob(#[from] GlobError),
     #[error("a single name with a wildcard is ambiguous; use \"hashicorp/{0}\", or \"*\" for every plugin")]
     OnePart(String),
-    #[error("a name with a wildcard must be lower case ASCII")]
+    #[error("a name with a wildcard must be in lower-case ASCII")]
     Ascii,
     #[error("\"*\" matches any characters of a name; \"**\" is not supported here")]
     DoubleStar,
@@ -151,7 +151,7 @@ mod tests {
         let told = |text| PluginPattern::parse(text).unwrap_err().to_string();
         assert!(told("rand*").contains("\"hashicorp/rand*\""));
         assert!(told("acme/**").contains("not supported here"));
-        assert!(told("Acme*/dns").contains("lower case"));
+        assert!(told("Acme*/dns").contains("lower-case"));
         assert!(told("a/b/c/d").contains("HOST"));
         assert!(told("a b/*").contains("namespace"));
         assert!(told("").contains("empty"));

@@ -62,7 +62,7 @@ impl fmt::Display for NativePlugins {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UntrustedNative {
     /// The plugin runs if it is confined. The organisation declares that the credentials that it can
-    /// reach allow only reading, since the configuration determines what it does with them.
+    /// reach allow only reading, since the configuration determines their use.
     ReadOnlyCredentials,
     /// The plugin does not run.
     Deny,

@@ -172,7 +172,7 @@ mod tests {
     fn frequent_short_polls_are_charged() {
         let mut call = Measured::default();
         call.enter(Duration::default);
-        call.leave(|| unreachable!("nothing was measured yet"));
+        call.leave(|| unreachable!("nothing has been measured yet"));
         for poll in 0..1_000 {
             call.enter(|| milliseconds(10 * poll));
             call.leave(|| milliseconds(10 * poll + 2));

@@ -47,7 +47,7 @@ pub enum LoadError {
         /// The interfaces that the component exports.
         found: Vec<String>,
     },
-    /// The type of an interface with the right name differs.
+    /// An interface of the component has a different type than this host's interface of the same name.
     #[error("{plugin} was built against interfaces that differ from this host's: {reason}")]
     Mismatch {
         plugin: String,

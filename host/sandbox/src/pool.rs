@@ -238,7 +238,7 @@ impl Lease<'_> {
         Ok(conversion::diagnostics(answer))
     }
 
-    /// Returns the instance to the pool, unless the provider has been configured again or closed.
+    /// Returns the instance to the pool, unless the provider has been reconfigured or closed.
     pub(crate) fn give_back(mut self) {
         self.in_use.instance.end_call();
         let mut state = self.pool.state();

@@ -1,4 +1,4 @@
-//! Verifies a bundle.
+//! Verifies Sigstore bundles.
 
 use wardian_digest::Sha256Digest;
 

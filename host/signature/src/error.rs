@@ -34,7 +34,8 @@ pub enum BundleError {
     #[error("the bundle contains no transparency log entry")]
     NoLogEntry,
     #[error(
-        "the bundle contains a log entry without an inclusion proof; sign with a newer version of the tool"
+        "the bundle contains a log entry without an inclusion proof; sign with a newer version of the \
+        signing tool"
     )]
     NoInclusionProof,
     #[error("the transparency log entry is not valid: {0}")]

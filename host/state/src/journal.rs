@@ -288,7 +288,7 @@ impl Drop for Journal {
 
 impl Open {
     /// Appends complete lines, the last of which has the checksum. If the write fails, the bytes
-    /// that were already written are removed.
+    /// that have already been written are removed.
     fn write(&mut self, parts: &[&str], checksum: &str) -> io::Result<()> {
         if let Err(error) = write_all(&mut self.file, parts) {
             // A partial line would invalidate all lines after it.

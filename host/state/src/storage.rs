@@ -173,7 +173,7 @@ pub enum StorageEffect {
     None,
     /// The response was lost, so the storage may have changed.
     Unknown,
-    /// The storage contains another version than the expected one.
+    /// The version in the storage differs from the expected version.
     Conflict,
 }
 

@@ -105,7 +105,7 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for SpanLayer {
         let parent = parent.or(self.collector.settings.parent.map(|parent| parent.span));
         let now = SystemTime::now();
         let mut bytes = [0; 8];
-        // Without randomness, the number of the span is unique within the run.
+        // Without randomness, the span ID is unique only within the run.
         let random = getrandom::fill(&mut bytes).map_or(id.into_u64(), |()| u64::from_be_bytes(bytes));
         let mut collected = Span {
             id: random.max(1),

@@ -332,7 +332,7 @@ impl Report {
         }
     }
 
-    /// Checks that a change of any configurable attribute replaces the object.
+    /// Checks that a change to any configurable attribute replaces the object.
     fn replaced(&mut self, location: &str, contents: &Root) {
         self.replaced_attributes(location, &contents.attributes);
         for block in contents.blocks.iter().filter(|block| !block.force_new) {

@@ -132,7 +132,7 @@ impl<Client: 'static> Provider<Client> {
     }
 
     /// Adds a check of the provider's configuration, in addition to the validators of the
-    /// attributes. Unknown values must be accepted.
+    /// attributes. The check must accept unknown values.
     #[must_use]
     pub fn validate(mut self, validate: impl Fn(&Object) -> Result<()> + 'static) -> Self {
         self.parts.validate = Some(Box::new(validate));

@@ -24,8 +24,8 @@ pub trait Resource<Client: 'static = ()>: 'static {
     /// Returns the schema of the resource.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration in addition to the validators of the attributes. Unknown values must
-    /// be accepted. An `Err` may contain only warnings.
+    /// Checks a configuration in addition to the validators of the attributes. The check must
+    /// accept unknown values. An `Err` may contain only warnings.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())
@@ -144,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// Requires that a change of this attribute replaces the object.
+    /// Requires that a change to this attribute replaces the object.
     pub fn require_replace(&mut self, name: &str) {
         self.require_replace_at(Path::root().attribute(name));
     }

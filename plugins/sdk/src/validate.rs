@@ -36,7 +36,7 @@ pub struct ValidationContext<'a> {
 }
 
 impl ValidationContext<'_> {
-    /// The path of the value that is validated.
+    /// Returns the path of the value that is validated.
     pub fn path(&self) -> &Path {
         self.path
     }

@@ -21,7 +21,7 @@ fn vector(count: usize, item: &[u8]) -> Vec<u8> {
     [number(count), item.repeat(count)].concat()
 }
 
-/// Nested components, each of which instantiates the next component several times.
+/// Returns nested components, each of which instantiates the next component several times.
 pub fn nested_components(depth: usize, instances: usize) -> Vec<u8> {
     let mut component = COMPONENT.to_vec();
     for _ in 0..depth {
@@ -32,7 +32,7 @@ pub fn nested_components(depth: usize, instances: usize) -> Vec<u8> {
     component
 }
 
-/// Nested components, of which the innermost component instantiates a core module.
+/// Returns nested components, of which the innermost component instantiates a core module.
 pub fn nested_modules(depth: usize, instances: usize) -> Vec<u8> {
     let module = [section(1, MODULE), section(2, &vector(instances, &[0, 0, 0]))].concat();
     let mut component = [COMPONENT, &module].concat();
@@ -43,7 +43,7 @@ pub fn nested_modules(depth: usize, instances: usize) -> Vec<u8> {
     component
 }
 
-/// A component with one core module.
+/// Returns a component with one core module.
 fn with_module(sections: &[Vec<u8>]) -> Vec<u8> {
     [COMPONENT, &section(1, &[MODULE, &sections.concat()].concat())].concat()
 }
@@ -55,7 +55,7 @@ fn module_of_functions(count: usize, body: &[u8]) -> Vec<u8> {
     with_module(&[types, functions, code])
 }
 
-/// A function that changes each of its locals within nested loops.
+/// Returns a function that changes each of its locals within nested loops.
 pub fn locals_in_loops(locals: usize, depth: usize) -> Vec<u8> {
     let mut body = [vec![1], number(locals), vec![0x7f]].concat();
     body.extend([0x03, 0x40].repeat(depth));

@@ -1,5 +1,5 @@
-//! Executes a program under a filter that takes features of the kernel away: those that the default profile
-//! of Docker refuses, or single ones.
+//! Executes a program under a filter that removes kernel features: those that Docker's default profile
+//! refuses, or selected ones.
 //!
 //! Source: `profiles/seccomp/default.json` of the project Moby, without capabilities: namespaces and
 //! mounts are refused, `clone3` does not exist, and so on. It replaces a container on
@@ -42,7 +42,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_delete_module,
 ];
 
-/// The flags of `clone` that create namespaces.
+/// The `clone` flags that create namespaces.
 const NAMESPACES: u32 = 0x7e02_0000;
 
 /// The first argument that selects single features. The next argument lists them, separated by commas:
@@ -55,7 +55,7 @@ pub(crate) fn execute(arguments: impl Iterator<Item = String>) -> std::io::Error
     execute_under(&container_filter(), arguments)
 }
 
-/// Replaces this process by the program, without features of the kernel. Returns only if that fails.
+/// Replaces this process by the program, without the selected kernel features. Returns only if that fails.
 pub(crate) fn execute_without(mut arguments: impl Iterator<Item = String>) -> std::io::Error {
     let features = arguments.next().unwrap_or_default();
     execute_under(&feature_filter(features.split(',')), arguments)

@@ -15,10 +15,10 @@ fn read(path: impl AsRef<Path>) -> Outcome {
     Ok(format!("read {} bytes", bytes.len()))
 }
 
-/// A path in the granted directory that nothing else uses.
+/// Returns an unused path in the granted directory.
 fn fresh(arguments: &Arguments, name: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(arguments.text("directory")?).join(format!("{name}-{}", std::process::id()));
-    // What an earlier process with the same number left.
+    // An earlier process with the same ID may have left this file.
     let _ = fs::remove_file(&path);
     Ok(path)
 }
@@ -103,7 +103,7 @@ pub(crate) fn open_by_handle(arguments: &Arguments) -> Outcome {
     read(format!("/proc/self/fd/{descriptor}"))
 }
 
-/// The first readable part of a process's memory.
+/// Returns the address of the first readable mapping of a process.
 pub(crate) fn first_mapping(process: i32) -> Result<u64, Failure> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).during("open maps")?;
     maps.lines()
@@ -171,7 +171,7 @@ pub(crate) fn rename_in(arguments: &Arguments) -> Outcome {
     outcome
 }
 
-/// The metadata of a file, which Landlock does not restrict.
+/// Returns the metadata of a file, which Landlock does not restrict.
 fn metadata(path: &str) -> Result<fs::Metadata, Failure> {
     fs::metadata(path).during("stat")
 }
@@ -181,7 +181,7 @@ fn path_only(path: &str) -> Result<File, Failure> {
     OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path).during("open with O_PATH")
 }
 
-/// Since Linux 6.6, with the same number on every processor.
+/// The number of `fchmodat2`, which exists since Linux 6.6 and has the same number on every processor.
 const FCHMODAT2: libc::c_long = 452;
 
 pub(crate) fn chmod_file(arguments: &Arguments) -> Outcome {

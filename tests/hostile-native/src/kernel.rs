@@ -1,4 +1,4 @@
-//! Attacks on the kernel: interfaces that no plugin needs, and ways around a filter of calls.
+//! Attacks on the kernel: interfaces that no plugin needs, and attempts to bypass a system call filter.
 
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
@@ -52,11 +52,11 @@ pub(crate) fn keyctl(_: &Arguments) -> Outcome {
 pub(crate) fn userfaultfd(_: &Arguments) -> Outcome {
     let user_mode_only = 1;
     let flags = libc::O_CLOEXEC as usize | user_mode_only;
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     unsafe { system_call("userfaultfd", libc::SYS_userfaultfd, &[flags]) }.map(|_| "a descriptor".to_owned())
 }
 
-/// Types a character into a terminal: a new one, or else standard input.
+/// Injects a character into a terminal: a new one, or else standard input.
 pub(crate) fn terminal_input(_: &Arguments) -> Outcome {
     let pushes = |descriptor: RawFd| {
         // SAFETY: the call reads one character.
@@ -104,7 +104,7 @@ pub(crate) fn terminal_input(_: &Arguments) -> Outcome {
     ])
 }
 
-/// Calls `getpid` by the interface of 32-bit programs.
+/// Calls `getpid` through the interface for 32-bit programs.
 pub(crate) fn thirty_two_bit_call(_: &Arguments) -> Outcome {
     #[cfg(target_arch = "x86_64")]
     {
@@ -118,7 +118,7 @@ pub(crate) fn thirty_two_bit_call(_: &Arguments) -> Outcome {
                     out("r8") _, out("r9") _, out("r10") _, out("r11") _,
                 );
             }
-            // SAFETY: no pointers.
+            // SAFETY: the call takes no pointers.
             let expected = i64::from(unsafe { libc::getpid() });
             let result = result as i32;
             if i64::from(result) == expected {
@@ -139,18 +139,18 @@ pub(crate) fn x32_call(_: &Arguments) -> Outcome {
         return Err(Failure::Unavailable("x86-64 only".to_owned()));
     }
     in_child(|| {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         unsafe { system_call("x32 getpid", libc::SYS_getpid | 0x4000_0000, &[]) }
             .map(|process| format!("getpid returned {process}"))
     })
 }
 
 fn forgo_privileges() -> Result<(), Failure> {
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     check("prctl", unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }).map(drop)
 }
 
-/// A filter that allows every call.
+/// Calls `body` with a filter that allows every call.
 fn with_filter(body: impl FnOnce(&libc::sock_fprog) -> Outcome) -> Outcome {
     let mut instruction = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW };
     body(&libc::sock_fprog { len: 1, filter: &raw mut instruction })
@@ -198,11 +198,11 @@ pub(crate) fn own_seccomp_listener(_: &Arguments) -> Outcome {
     })
 }
 
-/// Restricts itself further: allowed.
+/// Restricts the process further, which is allowed.
 pub(crate) fn own_landlock(_: &Arguments) -> Outcome {
     in_child(|| {
         forgo_privileges()?;
-        // Handles the right to execute only.
+        // The ruleset handles only the right to execute.
         let rights = 1_u64;
         // SAFETY: the rights live until the call returns.
         unsafe {
@@ -220,7 +220,7 @@ pub(crate) fn own_landlock(_: &Arguments) -> Outcome {
 /// A ring of requests to the kernel that bypasses system calls.
 struct Ring {
     descriptor: OwnedFd,
-    /// Where the kernel's description of the ring places the parts.
+    /// The offsets of the ring's parts, as returned by the kernel.
     parameters: [u32; 30],
     submissions: usize,
     completions: usize,
@@ -236,7 +236,7 @@ impl Ring {
         let descriptor = own("io_uring_setup", descriptor as i64)?;
         let map = |offset: i64| {
             let rights = libc::PROT_READ | libc::PROT_WRITE;
-            // SAFETY: a new mapping.
+            // SAFETY: the call creates a new mapping.
             let memory = unsafe {
                 libc::mmap(
                     std::ptr::null_mut(),
@@ -267,7 +267,7 @@ impl Ring {
         Self::word(self.submissions, self.parameters[16] + 4 * index).store(index, Ordering::Release);
         tail.fetch_add(1, Ordering::Release);
         let arguments = [self.descriptor.as_raw_fd() as usize, 1, 1, 1, 0, 0];
-        // SAFETY: what the entry refers to lives until its completion.
+        // SAFETY: the memory to which the entry refers lives until the completion.
         unsafe { system_call("io_uring_enter", libc::SYS_io_uring_enter, &arguments)? };
         let head = Self::word(self.completions, self.parameters[20]);
         let index = head.load(Ordering::Acquire) & (self.parameters[1] - 1);
@@ -282,7 +282,7 @@ impl Ring {
     }
 }
 
-/// The words of a request: operation, descriptor, offset, address, length.
+/// Returns the words of a request: operation, descriptor, offset, address, length.
 fn entry(operation: u8, descriptor: i32, offset: u64, address: usize, length: u32) -> [u32; 16] {
     let halves = |value: u64| [value as u32, (value >> 32) as u32];
     let mut words = [0; 16];
@@ -298,7 +298,7 @@ pub(crate) fn io_uring_setup(_: &Arguments) -> Outcome {
     Ring::new().map(|ring| format!("a ring of {} entries", ring.parameters[0]))
 }
 
-/// Creates a socket, connects it and sends by io_uring alone.
+/// Creates a socket, connects it and sends, only through io_uring.
 pub(crate) fn io_uring_connect(arguments: &Arguments) -> Outcome {
     let address = Address::internet(server(arguments, "")?);
     let ring = Ring::new()?;
@@ -333,7 +333,7 @@ pub(crate) fn privileged_calls(_: &Arguments) -> Outcome {
     let mut refused = Vec::new();
     let mut first = None;
     for (call, number, arguments) in calls {
-        // SAFETY: strings, which live for ever, or addresses that the kernel refuses.
+        // SAFETY: strings, which are static, or addresses that the kernel refuses.
         match unsafe { system_call(call, number, &arguments) } {
             Err(failure) if matches!(failure.errno(), Some(libc::EPERM | libc::ENOSYS | libc::EACCES)) => {
                 refused.push(format!("{call}: {}", failure.name()));

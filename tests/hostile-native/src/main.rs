@@ -3,13 +3,13 @@
 //!
 //! `wardian-hostile-native ATTACK [KEY=VALUE...]` prints exactly one line and ends with 0:
 //!
-//! - `succeeded: DETAIL`: the effect really happened. Where a server can see it, it has received
-//!   the bytes `attack`;
+//! - `succeeded: DETAIL`: the effect occurred. If it is visible to a server, the server has
+//!   received the bytes `attack`;
 //! - `blocked: ERRNO (DETAIL)`: the error of the first call that failed; the name of the signal
 //!   that ended the attacking process; or `NONE`, if every call succeeded without an effect (no
 //!   answer came, an option remained as it was);
-//! - `unavailable: REASON`: the kernel lacks the feature. Only a process without a filter of
-//!   system calls can tell: with one, the same error is reported as `blocked`.
+//! - `unavailable: REASON`: the kernel lacks the feature. Only a process without a system call
+//!   filter can detect this: with a filter, the same error is reported as `blocked`.
 //!
 //! A wrong parameter is reported on standard error, with status 2. `list` prints all attacks with
 //! their parameters, optional ones in brackets. Nothing reads standard input.
@@ -323,7 +323,7 @@ fn report(outcome: &Outcome) -> ! {
             line.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
         println!("{line}");
     }
-    // SAFETY: ends the process; standard output has been flushed at the end of the line.
+    // SAFETY: the call ends the process; standard output has been flushed at the end of the line.
     unsafe { libc::_exit(status) }
 }
 

@@ -1,4 +1,4 @@
-//! Lookups of names that policy does not grant: a name may carry a secret out.
+//! Lookups of names that policy does not grant: a name can exfiltrate a secret.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -26,7 +26,7 @@ fn header(questions: u16) -> Vec<u8> {
     bytes
 }
 
-/// A name as labels. Labels may have any length: only the last eight bits of it are sent.
+/// Encodes a name as labels. A label may have any length; only the lowest eight bits of the length are sent.
 fn labels(name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for label in name.trim_end_matches('.').split('.').filter(|label| !label.is_empty()) {
@@ -64,7 +64,7 @@ fn kind(arguments: &Arguments) -> Result<u16, Failure> {
     })
 }
 
-/// A lookup has succeeded if an answer with records has arrived.
+/// Returns success if an answer with records has arrived.
 fn judge(answer: Option<&[u8]>) -> Outcome {
     let Some(answer) = answer else {
         return Err(Failure::NoEffect("no answer".to_owned()));
@@ -141,7 +141,7 @@ pub(crate) fn dns_tcp(arguments: &Arguments) -> Outcome {
     judge(answer.get(2..))
 }
 
-/// The malformed queries, each with its name.
+/// Returns the malformed queries, each with its name.
 fn malformed(name: &str) -> Vec<(&'static str, Vec<u8>)> {
     let mut two_questions = header(2);
     two_questions.extend(question(name, 1));
@@ -248,7 +248,7 @@ pub(crate) fn dns_malformed(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Looks a name up as ordinary programs do, with the C library.
+/// Looks up a name with the C library, as ordinary programs do.
 pub(crate) fn look_up(arguments: &Arguments) -> Outcome {
     let addresses: Vec<_> = (arguments.text("name")?, 0)
         .to_socket_addrs()

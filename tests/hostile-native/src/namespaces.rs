@@ -1,4 +1,4 @@
-//! Attempts to leave for other namespaces, and to change the view of the file system.
+//! Attempts to enter other namespaces, and to change mounts.
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
@@ -8,7 +8,7 @@ use crate::sys::{address_of, c_string, check, in_child, in_clone, in_process, ow
 
 fn unshare(flags: i32) -> Outcome {
     in_child(|| {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         check("unshare", unsafe { libc::unshare(flags) }).map(|_| "a namespace".to_owned())
     })
 }
@@ -17,7 +17,7 @@ pub(crate) fn unshare_user(_: &Arguments) -> Outcome {
     unshare(libc::CLONE_NEWUSER)
 }
 
-/// With a user namespace, whose capabilities allow the others.
+/// Creates a user namespace, in which the process may create the network namespace.
 pub(crate) fn unshare_network(_: &Arguments) -> Outcome {
     unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET)
 }
@@ -35,7 +35,7 @@ pub(crate) fn clone3_user_namespace(_: &Arguments) -> Outcome {
     arguments[0] = libc::CLONE_NEWUSER as u64;
     arguments[4] = libc::SIGCHLD as u64;
     let size = size_of_val(&arguments);
-    // SAFETY: a process of its own with a copy of the memory.
+    // SAFETY: the child is a separate process with a copy of the memory.
     in_process(
         || unsafe { system_call("clone3", libc::SYS_clone3, &[address_of(&arguments), size]) },
         || Ok("a process in a user namespace".to_owned()),
@@ -47,18 +47,18 @@ pub(crate) fn setns_parent(arguments: &Arguments) -> Outcome {
     let enter = |name: &str| {
         let namespace = File::open(format!("/proc/{parent}/ns/{name}")).during("open")?;
         in_child(|| {
-            // SAFETY: no pointers.
+            // SAFETY: the call takes no pointers.
             check("setns", unsafe { libc::setns(namespace.as_raw_fd(), 0) })?;
             Ok("entered".to_owned())
         })
     };
     first_success(&[
         ("process", &|| {
-            // SAFETY: no pointers.
+            // SAFETY: the call takes no pointers.
             let process = unsafe { system_call("pidfd_open", libc::SYS_pidfd_open, &[parent as usize, 0])? };
             let process = own("pidfd_open", process as i64)?;
             in_child(|| {
-                // SAFETY: no pointers.
+                // SAFETY: the call takes no pointers.
                 let flags = libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
                 check("setns", unsafe { libc::setns(process.as_raw_fd(), flags) })?;
                 Ok("entered".to_owned())
@@ -102,7 +102,7 @@ pub(crate) fn mount(arguments: &Arguments) -> Outcome {
     ])
 }
 
-/// The same in a user namespace with a mount namespace.
+/// Mounts a file system in a new user namespace and mount namespace.
 pub(crate) fn mount_in_namespace(arguments: &Arguments) -> Outcome {
     let directory = c_string(arguments.text("directory")?)?;
     in_clone("clone", libc::CLONE_NEWUSER | libc::CLONE_NEWNS, || {

@@ -11,7 +11,7 @@ use crate::sys::{
     system_call, tcp_socket,
 };
 
-/// The forbidden server.
+/// Returns the forbidden server.
 fn target(arguments: &Arguments) -> Result<Address, Failure> {
     server(arguments, "").map(Address::internet)
 }
@@ -100,7 +100,7 @@ pub(crate) fn fast_open_connect(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Connects to a listener of this program from a process of its own.
+/// Connects to a listener of this program from a separate process.
 fn reach(listener: &OwnedFd) -> Outcome {
     let mut own = name_of_socket(listener.as_raw_fd(), false)?;
     if own.family() != libc::AF_INET {
@@ -145,7 +145,7 @@ pub(crate) fn listen_without_bind(_: &Arguments) -> Outcome {
     reach(&listener)
 }
 
-/// Sends a datagram. A socket that is not of the internet cannot have reached the server, unless
+/// Sends a datagram. A socket that is not an internet socket cannot have reached the server, unless
 /// something answers.
 fn datagram(arguments: &Arguments, send: impl FnOnce(RawFd, &Address) -> Result<usize, Failure>) -> Outcome {
     let address = target(arguments)?;
@@ -183,7 +183,7 @@ pub(crate) fn udp_connected(arguments: &Arguments) -> Outcome {
     })
 }
 
-/// An echo request of ICMP, whose checksum the kernel computes for a ping socket only.
+/// An ICMP echo request. The kernel computes its checksum only for ping sockets.
 const ECHO: [u8; 8] = [8, 0, 0xf7, 0xfd, 0, 1, 0, 1];
 
 fn ping(kind: i32) -> Outcome {
@@ -224,7 +224,7 @@ pub(crate) fn vsock(arguments: &Arguments) -> Outcome {
     Ok(format!("a socket; connect: {}", crate::sys::result_name(&result)))
 }
 
-/// Asks the kernel for the network interfaces.
+/// Requests the network interfaces from the kernel.
 pub(crate) fn netlink(_: &Arguments) -> Outcome {
     let socket = socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
     let mut request = Vec::new();
@@ -279,13 +279,13 @@ pub(crate) fn connect_twice(arguments: &Arguments) -> Outcome {
     reached(socket.as_raw_fd(), &forbidden)
 }
 
-/// The allowed server and the forbidden one.
+/// Returns the allowed server and the forbidden one.
 pub(crate) fn both(arguments: &Arguments) -> Result<(Address, Address), Failure> {
     Ok((target(arguments)?, Address::internet(server(arguments, "forbidden-")?)))
 }
 
-/// Attacks over the socket, and checks as far as possible that the peer is the forbidden server.
-/// A relay hides the peer's address: then, only an answer that begins with `forbidden` counts.
+/// Attacks over the socket, and checks whether the peer is the forbidden server. Behind a relay, the
+/// peer's address is hidden, so only an answer that begins with `forbidden` counts.
 pub(crate) fn reached(socket: RawFd, forbidden: &Address) -> Outcome {
     let peer = name_of_socket(socket, true)?;
     send(socket, MARK)?;
@@ -340,7 +340,7 @@ pub(crate) fn connect_odd_lengths(arguments: &Arguments) -> Outcome {
     }
     attempt("closed descriptor", 1_000_000, address.length());
     attempt("negative descriptor", -1, address.length());
-    // SAFETY: an address that is not mapped.
+    // SAFETY: the address is not mapped, so the kernel rejects it.
     let null = unsafe {
         let socket = tcp_socket(&address)?;
         libc::connect(socket.as_raw_fd(), std::ptr::null(), address.length())

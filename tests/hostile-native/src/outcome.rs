@@ -1,11 +1,11 @@
-//! What an attack reports, and the parameters that it receives.
+//! The results and the parameters of attacks.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-/// The result of an attack: the effect that really happened, or why it did not.
+/// The result of an attack: the effect, or the reason why it did not occur.
 pub(crate) type Outcome = Result<String, Failure>;
 
 /// Why an attack had no effect.
@@ -13,18 +13,18 @@ pub(crate) type Outcome = Result<String, Failure>;
 pub(crate) enum Failure {
     /// A system call returned this error.
     Error { errno: i32, detail: String },
-    /// No call returned an error, but nothing happened either: for example, no answer arrived.
+    /// No call returned an error, but there was no effect: for example, no answer arrived.
     NoEffect(String),
     /// A signal ended the process that attacked.
     Signal { signal: i32, detail: String },
-    /// The machine lacks what the attack needs.
+    /// The machine lacks a feature that the attack needs.
     Unavailable(String),
     /// A parameter is missing or wrong.
     Parameter(String),
 }
 
 impl Failure {
-    /// The failure of the last system call of this thread.
+    /// Returns the failure of the last system call of this thread.
     pub(crate) fn last(call: &str) -> Self {
         Self::from_error(&io::Error::last_os_error(), call)
     }
@@ -36,7 +36,7 @@ impl Failure {
         }
     }
 
-    /// The same failure with more about its cause.
+    /// Returns the failure with an additional detail about its cause.
     pub(crate) fn with(self, addition: &str) -> Self {
         let extend = |detail: String| format!("{detail}; {addition}");
         match self {
@@ -54,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// The error's name alone.
+    /// Returns only the name of the error.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Error { errno, .. } => errno_name(*errno),
@@ -94,8 +94,8 @@ impl<T> During<T> for io::Result<T> {
     }
 }
 
-/// Tries several ways to the same effect. The first that succeeds decides; if none does, the
-/// first one's error is reported. The details name the errors of all that were tried.
+/// Tries several calls with the same effect. The first success is the result; if none succeeds, the
+/// first error is reported. The details contain the errors of all attempts.
 pub(crate) fn first_success(ways: &[(&str, &dyn Fn() -> Outcome)]) -> Outcome {
     let mut first = None;
     let mut errors = Vec::new();

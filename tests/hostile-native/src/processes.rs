@@ -1,4 +1,4 @@
-//! Attacks on other processes, above all on the host, and escapes from its supervision.
+//! Attacks on other processes, especially on the host, and escapes from its supervision.
 
 use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -15,7 +15,7 @@ fn parent(arguments: &Arguments) -> Result<libc::pid_t, Failure> {
 }
 
 fn process_descriptor(process: libc::pid_t) -> Result<OwnedFd, Failure> {
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     let descriptor = unsafe { system_call("pidfd_open", libc::SYS_pidfd_open, &[process as usize, 0])? };
     own("pidfd_open", descriptor as i64)
 }
@@ -23,14 +23,14 @@ fn process_descriptor(process: libc::pid_t) -> Result<OwnedFd, Failure> {
 /// Detaches from the process and lets it run.
 fn release(process: libc::pid_t) -> Result<(), Failure> {
     let nothing = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: neither address nor data.
+    // SAFETY: the address and the data are null.
     check("ptrace", unsafe { libc::ptrace(libc::PTRACE_DETACH, process, nothing, nothing) }).map(drop)
 }
 
 pub(crate) fn ptrace_attach(arguments: &Arguments) -> Outcome {
     let parent = parent(arguments)?;
     let nothing = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: neither address nor data.
+    // SAFETY: the address and the data are null.
     first_success(&[
         ("PTRACE_ATTACH", &|| {
             check("ptrace", unsafe { libc::ptrace(libc::PTRACE_ATTACH, parent, nothing, nothing) })?;
@@ -73,7 +73,7 @@ pub(crate) fn pidfd_getfd(arguments: &Arguments) -> Outcome {
     let mut last = Failure::NoEffect("no descriptors".to_owned());
     for number in 0..64 {
         let arguments = [process.as_raw_fd() as usize, number, 0];
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         match unsafe { system_call("pidfd_getfd", libc::SYS_pidfd_getfd, &arguments) } {
             Ok(_) => return Ok(format!("took the descriptor {number}")),
             Err(failure) => last = failure,
@@ -87,7 +87,7 @@ pub(crate) fn pidfd_getfd(arguments: &Arguments) -> Outcome {
 
 pub(crate) fn signal_parent(arguments: &Arguments) -> Outcome {
     let parent = parent(arguments)?;
-    // SAFETY: no pointers, except for a null one.
+    // SAFETY: the only pointer is null.
     first_success(&[
         ("kill 0", &|| check("kill", unsafe { libc::kill(parent, 0) }).map(|_| "delivered".to_owned())),
         ("kill STOP", &|| {
@@ -111,7 +111,7 @@ pub(crate) fn signal_parent(arguments: &Arguments) -> Outcome {
 
 pub(crate) fn stop_parent(arguments: &Arguments) -> Outcome {
     let parent = parent(arguments)?;
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     check("kill", unsafe { libc::kill(parent, libc::SIGSTOP) })?;
     check("kill", unsafe { libc::kill(parent, libc::SIGCONT) })?;
     Ok("stopped and continued".to_owned())
@@ -134,7 +134,7 @@ pub(crate) fn set_parent_limits(arguments: &Arguments) -> Outcome {
 
 pub(crate) fn set_parent_priority(arguments: &Arguments) -> Outcome {
     let parent = parent(arguments)?;
-    // Each call sets what it has read: an unprivileged process could not undo a change.
+    // Each call sets the value that it has read: an unprivileged process could not undo a change.
     // SAFETY: the calls read or write one mask, which is long enough.
     first_success(&[
         ("setpriority", &|| unsafe {
@@ -181,7 +181,7 @@ pub(crate) fn perf_event(arguments: &Arguments) -> Outcome {
 
 pub(crate) fn kcmp(arguments: &Arguments) -> Outcome {
     let parent = parent(arguments)? as usize;
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     let order = unsafe { system_call("kcmp", libc::SYS_kcmp, &[parent, libc::getpid() as usize, 1, 0, 0])? };
     Ok(format!("the memory compares as {order}"))
 }
@@ -192,7 +192,7 @@ pub(crate) fn process_madvise(arguments: &Arguments) -> Outcome {
         let part = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 4096 };
         let cold = 20;
         let arguments = [descriptor.as_raw_fd() as usize, address_of(&part), 1, cold, 0];
-        // SAFETY: advice changes nothing.
+        // SAFETY: the advice does not change the content of memory.
         let advised = unsafe { system_call("process_madvise", libc::SYS_process_madvise, &arguments)? };
         Ok(format!("advice on {advised} bytes"))
     };
@@ -202,12 +202,12 @@ pub(crate) fn process_madvise(arguments: &Arguments) -> Outcome {
             let address = first_mapping(parent).unwrap_or(0x0040_0000);
             advise(parent, address as usize)
         }),
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         ("of itself", &|| advise(unsafe { libc::getpid() }, crate::sys::page()?)),
     ])
 }
 
-/// Leaves a grandchild in a session of its own, which writes the file for 30 s.
+/// Leaves a grandchild in a separate session, which writes to the file for 30 s.
 pub(crate) fn double_fork(arguments: &Arguments) -> Outcome {
     let file = arguments.text("file")?;
     let seconds: u64 = arguments.number_or("seconds", 30)?;
@@ -239,7 +239,7 @@ pub(crate) fn double_fork(arguments: &Arguments) -> Outcome {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        // SAFETY: ends the process.
+        // SAFETY: the call ends the process.
         unsafe { libc::_exit(0) };
     }
     drop(writer);
@@ -256,14 +256,14 @@ pub(crate) fn double_fork(arguments: &Arguments) -> Outcome {
 
 pub(crate) fn setsid(_: &Arguments) -> Outcome {
     in_child(|| {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         check("setsid", unsafe { libc::setsid() }).map(|session| format!("session {session}"))
     })
 }
 
 pub(crate) fn leave_process_group(_: &Arguments) -> Outcome {
     in_child(|| {
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         unsafe {
             let before = libc::getpgrp();
             check("setpgid", libc::setpgid(0, 0))?;
@@ -292,7 +292,7 @@ pub(crate) fn clear_death_signal(_: &Arguments) -> Outcome {
 pub(crate) fn clone_parent(_: &Arguments) -> Outcome {
     let (reader, writer) = std::io::pipe().during("pipe")?;
     let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as usize;
-    // SAFETY: a process of its own with a copy of the memory.
+    // SAFETY: the child is a separate process with a copy of the memory.
     let child = unsafe { system_call("clone", libc::SYS_clone, &[flags])? };
     if child == 0 {
         // SAFETY: the bytes live until the call returns.
@@ -308,7 +308,7 @@ pub(crate) fn clone_parent(_: &Arguments) -> Outcome {
     let mut bytes = [0; 4];
     std::io::Read::read_exact(&mut &reader, &mut bytes).during("read")?;
     let found = i32::from_ne_bytes(bytes);
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     if found == unsafe { libc::getppid() } {
         Ok(format!("process {child} is a child of {found}"))
     } else {
@@ -316,10 +316,10 @@ pub(crate) fn clone_parent(_: &Arguments) -> Outcome {
     }
 }
 
-/// Stops until somebody continues the process.
+/// Stops the process until another process continues it.
 pub(crate) fn stop_self(arguments: &Arguments) -> Outcome {
     let seconds: u64 = arguments.number_or("seconds", 0)?;
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     unsafe {
         let itself = libc::getpid();
         // A child without the streams continues the process, if that is wanted.

@@ -23,9 +23,9 @@ fn executes(replace: impl FnOnce() -> Failure) -> Outcome {
     let child = check("fork", unsafe { libc::fork() })?;
     if child == 0 {
         let status = replace().errno().unwrap_or(libc::EIO);
-        // Numbers of errors are below 128, except for a few that no execution returns. The bit
+        // Values of `errno` are below 128, except for a few that no execution returns. The bit
         // distinguishes them from the program's status.
-        // SAFETY: ends the process.
+        // SAFETY: the call ends the process.
         unsafe { libc::_exit(128 | status) };
     }
     let status = wait_status(child as libc::pid_t)?;
@@ -50,7 +50,7 @@ fn execute(path: &CStr, arguments: &[&CStr]) -> Failure {
     Failure::last("execve")
 }
 
-/// The smallest program: it ends with [`EXECUTED`], without a C library.
+/// Returns the smallest program: it ends with [`EXECUTED`], without a C library.
 fn smallest_program() -> Result<Vec<u8>, Failure> {
     let (machine, code): (u16, &[u8]) = if cfg!(target_arch = "x86_64") {
         // mov edi, 42; mov eax, 60 (exit); syscall
@@ -66,7 +66,7 @@ fn smallest_program() -> Result<Vec<u8>, Failure> {
     file.extend(2_u16.to_le_bytes());
     file.extend(machine.to_le_bytes());
     file.extend(1_u32.to_le_bytes());
-    // Entry, place of the program headers, place of the section headers (none).
+    // The entry point, the offset of the program headers, and the offset of the section headers (none).
     file.extend((base + 120).to_le_bytes());
     file.extend(64_u64.to_le_bytes());
     file.extend(0_u64.to_le_bytes());
@@ -74,7 +74,7 @@ fn smallest_program() -> Result<Vec<u8>, Failure> {
     for size in [64_u16, 56, 1, 0, 0, 0] {
         file.extend(size.to_le_bytes());
     }
-    // One part to load, readable and executable.
+    // One loadable segment, readable and executable.
     let length = 120 + code.len() as u64;
     file.extend(1_u32.to_le_bytes());
     file.extend(5_u32.to_le_bytes());
@@ -151,7 +151,7 @@ pub(crate) fn execute_written_file(arguments: &Arguments) -> Outcome {
 pub(crate) fn execute_path(arguments: &Arguments) -> Outcome {
     let path = c_string(arguments.text("path")?)?;
     match executes(|| execute(&path, &[&path])) {
-        // Any status of its own shows that it ran.
+        // Any exit status of the program shows that it ran.
         Err(Failure::NoEffect(detail)) => Ok(detail),
         other => other,
     }
@@ -160,7 +160,7 @@ pub(crate) fn execute_path(arguments: &Arguments) -> Outcome {
 /// Maps a file as executable memory, which is how the loader executes without `execve`.
 pub(crate) fn map_executable(arguments: &Arguments) -> Outcome {
     let file = fs::File::open(arguments.text("path")?).during("open")?;
-    // SAFETY: a new mapping of a file, which nothing accesses.
+    // SAFETY: the call creates a new mapping of a file, which nothing accesses.
     let memory = unsafe {
         libc::mmap(
             std::ptr::null_mut(),

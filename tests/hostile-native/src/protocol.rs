@@ -24,7 +24,7 @@ fn answered(socket: RawFd, arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Bytes with their length before them, in as many bytes.
+/// Returns bytes preceded by their length, which has `width` bytes.
 fn prefixed(width: usize, bytes: &[u8]) -> Vec<u8> {
     let length = (bytes.len() as u32).to_be_bytes();
     let mut result = length[4 - width..].to_vec();
@@ -38,7 +38,7 @@ fn extension(number: u16, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A ClientHello of TLS 1.2, as a handshake message, with padding of the given length.
+/// Returns a ClientHello of TLS 1.2, as a handshake message, with padding of the given length.
 fn client_hello(name: Option<&str>, padding: usize) -> Vec<u8> {
     let mut extensions = Vec::new();
     if let Some(name) = name {
@@ -96,7 +96,7 @@ pub(crate) fn tls_without_name(arguments: &Arguments) -> Outcome {
     answered(socket.as_raw_fd(), arguments)
 }
 
-/// Splits the ClientHello over ten records, each in a packet of its own.
+/// Splits the ClientHello over ten records, each in a separate packet.
 pub(crate) fn tls_split_hello(arguments: &Arguments) -> Outcome {
     let name = arguments.text("name")?;
     let socket = connected(arguments)?;
@@ -108,7 +108,7 @@ pub(crate) fn tls_split_hello(arguments: &Arguments) -> Outcome {
     answered(socket.as_raw_fd(), arguments)
 }
 
-/// A ClientHello of 64 KiB in records of the greatest length. The name comes last if `last=yes`.
+/// Sends a ClientHello of 64 KiB in records of the maximum length. With `last=yes`, the name is at the end.
 pub(crate) fn tls_large_hello(arguments: &Arguments) -> Outcome {
     let name = arguments.text("name")?;
     let socket = connected(arguments)?;
@@ -126,7 +126,7 @@ pub(crate) fn http_other_host(arguments: &Arguments) -> Outcome {
     answered(socket.as_raw_fd(), arguments)
 }
 
-/// A second request with another host, after one with the host of `allowed-name=`.
+/// Sends a request with the host of `allowed-name=`, and then a request with another host.
 pub(crate) fn http_second_request(arguments: &Arguments) -> Outcome {
     let (allowed, name) = (arguments.text("allowed-name")?, arguments.text("name")?);
     let socket = connected(arguments)?;
@@ -143,7 +143,7 @@ pub(crate) fn http_second_request(arguments: &Arguments) -> Outcome {
     answered(socket.as_raw_fd(), arguments)
 }
 
-/// HTTP/2 without TLS: the preface, settings, and a request for another host.
+/// Sends HTTP/2 without TLS: the preface, settings, and a request for another host.
 pub(crate) fn http2_plain(arguments: &Arguments) -> Outcome {
     let name = arguments.text("name")?;
     let socket = connected(arguments)?;

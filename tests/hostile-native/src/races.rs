@@ -14,7 +14,7 @@ use crate::sys::{
     socket_option, socket_pair, system_call, tcp_socket,
 };
 
-/// What the connections of a race led to.
+/// The results of the connections of a race.
 #[derive(Default)]
 struct Tally {
     forbidden: usize,
@@ -68,20 +68,20 @@ fn while_disturbed<T>(
     })
 }
 
-/// Connects to the address that the memory holds when the kernel or the host reads it.
+/// Connects to the address that is in memory when the kernel or the host reads it.
 fn connect_at(socket: RawFd, pointer: usize, length: libc::socklen_t) -> Result<(), Failure> {
     let arguments = [socket as usize, pointer, length as usize];
     // SAFETY: the kernel checks the memory.
     unsafe { system_call("connect", libc::SYS_connect, &arguments).map(drop) }
 }
 
-/// The eight bytes of an IPv4 address that differ, in memory that both threads write.
+/// Returns the eight bytes in which the IPv4 addresses differ, in memory that both threads write.
 fn shared_word(page: usize) -> &'static AtomicU64 {
     // SAFETY: the page is never freed, is aligned, and is accessed by atomic operations only.
     unsafe { &*(page as *const AtomicU64) }
 }
 
-/// A thread swaps the address between the allowed and the forbidden server.
+/// Connects while a thread swaps the address between the allowed and the forbidden server.
 pub(crate) fn connect_race(arguments: &Arguments) -> Outcome {
     let (allowed, forbidden) = both(arguments)?;
     let memory = page()?;
@@ -114,7 +114,7 @@ fn race_for_address(arguments: &Arguments, memory: usize, swap: impl Fn() + Sync
     tally.outcome()
 }
 
-/// A thread unmaps the address and maps a page with another in its place.
+/// Connects while a thread unmaps the address and maps a page with another address in its place.
 pub(crate) fn connect_unmap_race(arguments: &Arguments) -> Outcome {
     let (allowed, forbidden) = both(arguments)?;
     let memory = page()?;
@@ -141,7 +141,7 @@ pub(crate) fn connect_unmap_race(arguments: &Arguments) -> Outcome {
     race_for_address(arguments, memory, swap)
 }
 
-/// The number of the descriptor that the races replace.
+/// The descriptor that the races replace.
 const RACED: RawFd = 100;
 
 /// Connects the raced descriptor alternately to both servers while a thread disturbs it.
@@ -164,7 +164,7 @@ fn race_for_descriptor(arguments: &Arguments, disturb: impl Fn(RawFd) + Sync, pa
             let address = if index % 2 == 0 { &forbidden } else { &allowed };
             let mut result = connect(RACED, address);
             // Whatever the number means now must not change while it is examined.
-            // SAFETY: no pointers.
+            // SAFETY: the call takes no pointers.
             let examined = unsafe { libc::dup(RACED) };
             let kind = socket_option(examined, libc::SOL_SOCKET, libc::SO_TYPE);
             if result.is_ok() && kind.ok() != Some(libc::SOCK_STREAM) {
@@ -183,7 +183,7 @@ fn race_for_descriptor(arguments: &Arguments, disturb: impl Fn(RawFd) + Sync, pa
     tally.outcome()
 }
 
-/// A thread puts other sockets at the number of the one that is being connected.
+/// Connects while a thread replaces the descriptor with other sockets.
 pub(crate) fn connect_descriptor_race(arguments: &Arguments) -> Outcome {
     let datagram = crate::sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     let (pair, _other) = socket_pair(libc::SOCK_STREAM)?;
@@ -199,7 +199,7 @@ pub(crate) fn connect_descriptor_race(arguments: &Arguments) -> Outcome {
     race_for_descriptor(arguments, swap, Duration::ZERO)
 }
 
-/// A thread closes the descriptor that is being connected.
+/// Connects while a thread closes the descriptor.
 pub(crate) fn connect_close_race(arguments: &Arguments) -> Outcome {
     let swap = |socket: RawFd| {
         // SAFETY: the raced number belongs to this attack.
@@ -284,7 +284,7 @@ pub(crate) fn many_connects(arguments: &Arguments) -> Outcome {
 
 extern "C" fn ignore(_: libc::c_int) {}
 
-/// Connects while a signal interrupts the process each millisecond.
+/// Connects while a signal interrupts the process every millisecond.
 pub(crate) fn connect_under_signals(arguments: &Arguments) -> Outcome {
     let address = Address::internet(server(arguments, "")?);
     let number: usize = arguments.number_or("n", 200)?;
@@ -340,7 +340,7 @@ pub(crate) fn connect_under_signals(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Kills processes while they connect, and connects itself afterwards. Their numbers may be reused by the
+/// Kills processes while they connect, and connects itself afterwards. Their IDs may be reused by the
 /// next processes.
 pub(crate) fn killed_during_connect(arguments: &Arguments) -> Outcome {
     let address = Address::internet(server(arguments, "")?);
@@ -384,7 +384,7 @@ pub(crate) fn threads_in_calls(arguments: &Arguments) -> Outcome {
     Ok(format!("ends with {number} threads in calls"))
 }
 
-/// Sets options of the transport before it connects, as many clients do.
+/// Sets TCP options before it connects, as many clients do.
 pub(crate) fn options_before_connect(arguments: &Arguments) -> Outcome {
     let address = Address::internet(server(arguments, "")?);
     let socket = tcp_socket(&address)?;

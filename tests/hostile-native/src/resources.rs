@@ -9,7 +9,7 @@ use crate::files::create;
 use crate::outcome::{Arguments, During as _, Failure, Outcome};
 use crate::sys::{MARK, c_string, check, own, raise_descriptor_limit};
 
-/// The number of an object of System V, in decimal or with `0x`.
+/// Parses the key of a System V IPC object, in decimal or with `0x`.
 fn key(arguments: &Arguments) -> Result<libc::key_t, Failure> {
     let text = arguments.text("key")?;
     let number = match text.strip_prefix("0x") {
@@ -71,7 +71,7 @@ pub(crate) fn message_queue(arguments: &Arguments) -> Outcome {
 pub(crate) fn semaphore(arguments: &Arguments) -> Outcome {
     let key = key(arguments)?;
     let mut operation = libc::sembuf { sem_num: 0, sem_op: 1, sem_flg: libc::IPC_NOWAIT as _ };
-    // SAFETY: one operation, which lives until the call returns.
+    // SAFETY: the operation lives until the call returns.
     unsafe {
         let set = check("semget", libc::semget(key, 0, 0))?;
         check("semop", libc::semop(set as i32, &raw mut operation, 1))?;
@@ -84,7 +84,7 @@ pub(crate) fn allocate_memory(arguments: &Arguments) -> Outcome {
     let part = 16 << 20;
     let mut allocated = 0;
     while allocated < bytes {
-        // SAFETY: a new mapping, whose pages are written within its length.
+        // SAFETY: the mapping is new, and its pages are written within its length.
         unsafe {
             let memory = libc::mmap(
                 std::ptr::null_mut(),
@@ -153,7 +153,7 @@ pub(crate) fn many_processes(arguments: &Arguments) -> Outcome {
         }
     }
     for child in &children {
-        // SAFETY: the process's own children.
+        // SAFETY: the call waits for children of this process.
         unsafe {
             libc::kill(*child, libc::SIGKILL);
             libc::waitpid(*child, std::ptr::null_mut(), 0);
@@ -170,7 +170,7 @@ pub(crate) fn inherited_descriptors(_: &Arguments) -> Outcome {
     let limit = raise_descriptor_limit().min(1 << 20) as i32;
     let mut found = Vec::new();
     for descriptor in 3..limit {
-        // SAFETY: no pointers until the status, which the call writes.
+        // SAFETY: the only pointer is to the status, which the call writes.
         let kind = unsafe {
             if libc::fcntl(descriptor, libc::F_GETFD) < 0 {
                 continue;
@@ -199,7 +199,7 @@ pub(crate) fn inherited_descriptors(_: &Arguments) -> Outcome {
     Ok(found.join(", "))
 }
 
-/// The names of all variables.
+/// Returns the names of all variables.
 pub(crate) fn environment(_: &Arguments) -> Outcome {
     let names: Vec<_> = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     if names.is_empty() {

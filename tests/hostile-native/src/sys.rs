@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::outcome::{Arguments, During as _, Failure, Outcome, errno_name};
 
-/// The bytes that show a forbidden server who has reached it.
+/// The bytes by which a forbidden server recognizes an attack.
 pub(crate) const MARK: &[u8] = b"attack";
 
 /// How long an attack waits for an answer that may never come.
@@ -27,10 +27,10 @@ pub(crate) fn check(call: &str, result: impl Into<i64>) -> Result<i64, Failure> 
 ///
 /// # Safety
 ///
-/// As of the call: pointers among the arguments must be valid for it.
+/// Pointers among the arguments must be valid for the call.
 pub(crate) unsafe fn system_call(name: &str, number: c_long, arguments: &[usize]) -> Result<usize, Failure> {
     let argument = |index: usize| arguments.get(index).copied().unwrap_or(0);
-    // SAFETY: the caller's.
+    // SAFETY: the caller ensures that the pointers are valid.
     let result = unsafe {
         libc::syscall(number, argument(0), argument(1), argument(2), argument(3), argument(4), argument(5))
     };
@@ -45,15 +45,15 @@ pub(crate) fn own(call: &str, result: impl Into<i64>) -> Result<OwnedFd, Failure
 }
 
 pub(crate) fn c_string(text: &str) -> Result<CString, Failure> {
-    CString::new(text).map_err(|_| Failure::Parameter(format!("{text:?} contains a null")))
+    CString::new(text).map_err(|_| Failure::Parameter(format!("{text:?} contains a NUL byte")))
 }
 
-/// The address of a value, as an argument of [`system_call`].
+/// Returns the address of a value, as an argument of [`system_call`].
 pub(crate) fn address_of<T>(value: &T) -> usize {
     std::ptr::from_ref(value) as usize
 }
 
-/// The address of a value that the call writes, as an argument of [`system_call`].
+/// Returns the address of a value that the call writes, as an argument of [`system_call`].
 pub(crate) fn address_of_mut<T>(value: &mut T) -> usize {
     std::ptr::from_mut(value) as usize
 }
@@ -115,7 +115,7 @@ impl Address {
         Self::unix_bytes(path.as_bytes(), false)
     }
 
-    /// A name in Linux's namespace of sockets without files, without its leading null.
+    /// Returns the address of an abstract Unix domain socket. `name` has no leading NUL byte.
     pub(crate) fn abstract_name(name: &str) -> Result<Self, Failure> {
         Self::unix_bytes(name.as_bytes(), true)
     }
@@ -127,7 +127,7 @@ impl Address {
         Self::new(value)
     }
 
-    /// The address of a family that this program has no name for.
+    /// Returns an address of a family that this program does not define.
     pub(crate) fn other<T>(value: T) -> Self {
         Self::new(value)
     }
@@ -144,25 +144,25 @@ impl Address {
         self.length
     }
 
-    /// The first eight bytes. Of an IPv4 address, these are family, port and host.
+    /// Returns the first eight bytes. For an IPv4 address, these are the family, the port and the host.
     pub(crate) fn first_word(&self) -> u64 {
         // SAFETY: the storage is longer than eight bytes and aligned for them.
         unsafe { (&raw const self.storage).cast::<u64>().read() }
     }
 
-    /// The port of an internet address, in either family.
+    /// Returns the port of an internet address, in either family.
     pub(crate) fn port(&self) -> u16 {
         let bytes = self.first_word().to_ne_bytes();
         u16::from_be_bytes([bytes[2], bytes[3]])
     }
 
-    /// Whether both name the same host and port. Of IPv6, only the port is compared.
+    /// Whether both addresses have the same host and port. For IPv6, only the port is compared.
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.first_word() == other.first_word()
     }
 }
 
-/// The server of the parameters `address=` and `port=`, each with a prefix.
+/// Returns the server of the parameters `address=` and `port=`, each with a prefix.
 pub(crate) fn server(arguments: &Arguments, prefix: &str) -> Result<SocketAddr, Failure> {
     let key = format!("{prefix}address");
     let address: IpAddr =
@@ -171,11 +171,11 @@ pub(crate) fn server(arguments: &Arguments, prefix: &str) -> Result<SocketAddr, 
 }
 
 pub(crate) fn socket(domain: c_int, kind: c_int, protocol: c_int) -> Result<OwnedFd, Failure> {
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     own("socket", unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol) })
 }
 
-/// A TCP socket of the address's family.
+/// Creates a TCP socket of the address's family.
 pub(crate) fn tcp_socket(address: &Address) -> Result<OwnedFd, Failure> {
     socket(address.family(), libc::SOCK_STREAM, 0)
 }
@@ -199,7 +199,7 @@ pub(crate) fn bind(socket: RawFd, address: &Address) -> Result<(), Failure> {
 }
 
 pub(crate) fn listen(socket: RawFd) -> Result<(), Failure> {
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     check("listen", unsafe { libc::listen(socket, 16) }).map(drop)
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn send_message(
     several: bool,
 ) -> Result<usize, Failure> {
     let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast::<c_void>(), iov_len: bytes.len() };
-    // SAFETY: numbers and pointers, all of which may be null.
+    // SAFETY: all fields are numbers, or pointers that may be null.
     let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
     message.msg_hdr.msg_name = address.pointer().cast_mut().cast();
     message.msg_hdr.msg_namelen = address.length();
@@ -257,7 +257,8 @@ pub(crate) fn send_message(
     }
 }
 
-/// Waits for an answer. None means that none arrived in time; an empty one, that the peer closed.
+/// Waits for an answer. Returns `None` if none arrives in time, and no bytes if the peer has closed the
+/// connection.
 pub(crate) fn receive(socket: RawFd, patience: Duration) -> Result<Option<Vec<u8>>, Failure> {
     if !readable(socket, patience)? {
         return Ok(None);
@@ -273,12 +274,12 @@ pub(crate) fn receive(socket: RawFd, patience: Duration) -> Result<Option<Vec<u8
 /// Whether the descriptor becomes readable (or closed) in time.
 pub(crate) fn readable(descriptor: RawFd, patience: Duration) -> Result<bool, Failure> {
     let mut event = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one event, which lives until the call returns.
+    // SAFETY: the event lives until the call returns.
     let ready = unsafe { libc::poll(&raw mut event, 1, patience.as_millis() as c_int) };
     Ok(check("poll", ready)? > 0)
 }
 
-/// Sends the mark over a connected socket. A reset means that nobody has read it.
+/// Sends the mark over a connected socket. A reset means that the peer has not read it.
 pub(crate) fn attack_over(socket: RawFd) -> Outcome {
     let sent = send(socket, MARK)?;
     let answer = match receive(socket, PATIENCE)? {
@@ -289,11 +290,11 @@ pub(crate) fn attack_over(socket: RawFd) -> Outcome {
     Ok(format!("sent {sent} bytes, {answer}"))
 }
 
-/// A number among a socket's options.
+/// Returns an integer socket option.
 pub(crate) fn socket_option(socket: RawFd, level: c_int, option: c_int) -> Result<c_int, Failure> {
     let mut value: c_int = 0;
     let mut length = mem::size_of::<c_int>() as libc::socklen_t;
-    // SAFETY: the option is at most as long as its place.
+    // SAFETY: the length is the size of `value`.
     let result = unsafe { libc::getsockopt(socket, level, option, (&raw mut value).cast(), &raw mut length) };
     check("getsockopt", result)?;
     Ok(value)
@@ -311,7 +312,7 @@ pub(crate) fn set_socket_option(
     check("setsockopt", result).map(drop)
 }
 
-/// The socket's own address, or its peer's.
+/// Returns the socket's own address, or its peer's.
 pub(crate) fn name_of_socket(socket: RawFd, peer: bool) -> Result<Address, Failure> {
     let mut address = Address::unspecified();
     address.length = mem::size_of::<libc::sockaddr_storage>() as libc::socklen_t;
@@ -329,11 +330,11 @@ pub(crate) fn name_of_socket(socket: RawFd, peer: bool) -> Result<Address, Failu
 }
 
 pub(crate) fn accept(socket: RawFd) -> Result<OwnedFd, Failure> {
-    // SAFETY: the address is not wanted.
+    // SAFETY: the pointers to the address are null.
     own("accept", unsafe { libc::accept(socket, std::ptr::null_mut(), std::ptr::null_mut()) })
 }
 
-/// Raises the limit on descriptors as far as it goes, and returns it.
+/// Raises the soft limit on descriptors to the hard limit, and returns it.
 pub(crate) fn raise_descriptor_limit() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the calls read and write one limit.
@@ -345,9 +346,9 @@ pub(crate) fn raise_descriptor_limit() -> u64 {
     }
 }
 
-/// A private page of memory, never freed.
+/// Maps a private page of memory, which is never freed.
 pub(crate) fn page() -> Result<usize, Failure> {
-    // SAFETY: a new mapping.
+    // SAFETY: the call creates a new mapping.
     let page = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -369,7 +370,7 @@ pub(crate) fn in_child(body: impl FnOnce() -> Outcome) -> Outcome {
 /// Runs the body in a process that is cloned with these flags (which exclude `CLONE_VM`).
 pub(crate) fn in_clone(call: &str, flags: c_int, body: impl FnOnce() -> Outcome) -> Outcome {
     let number = (flags | libc::SIGCHLD) as usize;
-    // SAFETY: a process of its own with a copy of the memory.
+    // SAFETY: the child is a separate process with a copy of the memory.
     in_process(|| unsafe { system_call(call, libc::SYS_clone, &[number]) }, body)
 }
 
@@ -390,7 +391,7 @@ pub(crate) fn in_process(
             Err(Failure::Parameter(detail)) => format!("parameter 0 {detail}"),
         };
         let failed = writer.write_all(report.as_bytes()).is_err();
-        // SAFETY: ends the process.
+        // SAFETY: the call ends the process.
         unsafe { libc::_exit(i32::from(failed)) };
     }
     let ending = wait(child as libc::pid_t)?;
@@ -440,7 +441,7 @@ pub(crate) fn wait_status(process: libc::pid_t) -> Result<c_int, Failure> {
     }
 }
 
-/// The name of the last error, for a list of results.
+/// Returns the name of the last error, for a list of results.
 pub(crate) fn result_name<T>(result: &Result<T, Failure>) -> String {
     match result {
         Ok(_) => "0".to_owned(),
@@ -452,6 +453,6 @@ pub(crate) fn result_name<T>(result: &Result<T, Failure>) -> String {
 /// Whether a filter of system calls applies to this process. If none does, an error such as
 /// `ENOSYS` shows that the kernel lacks the feature.
 pub(crate) fn is_filtered() -> bool {
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) != 0 }
 }

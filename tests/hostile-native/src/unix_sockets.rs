@@ -1,4 +1,4 @@
-//! Attacks through sockets of this machine: other programs' services, such as an agent for keys.
+//! Attacks through Unix domain sockets: services of other programs, such as an SSH agent.
 
 use std::fs;
 use std::os::fd::AsRawFd as _;
@@ -44,7 +44,7 @@ pub(crate) fn path_socket_datagram_pair(arguments: &Arguments) -> Outcome {
     send_to(pair.as_raw_fd(), MARK, 0, &address).map(|sent| format!("sent {sent} bytes"))
 }
 
-/// The same from a pair of packets in order, whose address the kernel ignores.
+/// Sends to a path from a `SOCK_SEQPACKET` pair, for which the kernel ignores the address.
 pub(crate) fn path_socket_packet_pair(arguments: &Arguments) -> Outcome {
     let address = Address::path(arguments.text("socket")?)?;
     let (pair, other) = socket_pair(libc::SOCK_SEQPACKET)?;
@@ -85,8 +85,8 @@ pub(crate) fn own_path_socket(arguments: &Arguments) -> Outcome {
     outcome
 }
 
-/// An internet socket may really be one of this machine, in place of which the host will put a
-/// connected one. Connects it to a path.
+/// Connects an internet socket to a path. The supervisor may have returned a Unix domain socket as a
+/// placeholder.
 pub(crate) fn placeholder_to_path(arguments: &Arguments) -> Outcome {
     let address = Address::path(arguments.text("socket")?)?;
     let socket = socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
@@ -94,7 +94,7 @@ pub(crate) fn placeholder_to_path(arguments: &Arguments) -> Outcome {
     attack_over(socket.as_raw_fd())
 }
 
-/// The same for a datagram socket, which may be one end of a pair.
+/// Connects a datagram socket, which may be one end of a pair, to a path.
 pub(crate) fn datagram_placeholder_to_path(arguments: &Arguments) -> Outcome {
     let address = Address::path(arguments.text("socket")?)?;
     let socket = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
@@ -111,7 +111,7 @@ pub(crate) fn datagram_placeholder_to_path(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Gives a placeholder a name of this machine and listens on it.
+/// Binds a placeholder to an abstract name and listens on it.
 pub(crate) fn placeholder_listens(arguments: &Arguments) -> Outcome {
     let name = arguments.optional("name").unwrap_or("wardian-hostile-native");
     let address = Address::abstract_name(name)?;
@@ -120,10 +120,10 @@ pub(crate) fn placeholder_listens(arguments: &Arguments) -> Outcome {
     listen(listener.as_raw_fd())?;
     let client = socket(libc::AF_UNIX, libc::SOCK_STREAM, 0)?;
     connect(client.as_raw_fd(), &address)?;
-    Ok("listens on a name of this machine".to_owned())
+    Ok("listens on an abstract name".to_owned())
 }
 
-/// Binds a socket of this machine to a name, and connects it to the forbidden server's address.
+/// Connects a Unix domain socket to the internet address of the forbidden server.
 pub(crate) fn unix_socket_to_internet(arguments: &Arguments) -> Outcome {
     let address = Address::internet(server(arguments, "")?);
     let socket = socket(libc::AF_UNIX, libc::SOCK_STREAM, 0)?;

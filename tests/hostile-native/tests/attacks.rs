@@ -65,7 +65,7 @@ const ALLOWED_WITHOUT_SUPERVISOR: &[(&str, &str)] = &[
 /// Attacks whose outcome depends on the memory of the machine.
 const UNDETERMINED: &[&str] = &["many-threads"];
 
-/// Attacks that leave no record: the kernel blocks signals and changes of directories itself, and some
+/// Attacks that leave no record: the kernel itself blocks signals and changes to directories, and some
 /// calls fail silently because ordinary programs also make them.
 const NOT_RECORDED: &[&str] = &[
     "truncate-file",
@@ -242,7 +242,7 @@ fn attack_as_this_user() {
             if is_allowed == is_blocked && !UNDETERMINED.contains(&&*name) {
                 failures.push(format!("{name} at the level {level:?}: {}", outcome.line));
             }
-            // What the system itself blocks, does not reach the supervisor.
+            // Calls that the kernel blocks do not reach the supervisor.
             let reaches_supervisor = free.line.starts_with("succeeded") && !NOT_RECORDED.contains(&&*name);
             if is_blocked && reaches_supervisor && !is_recorded && level.is_supervised() {
                 failures.push(format!("{name} at the level {level:?}: no denial was recorded"));
@@ -262,7 +262,7 @@ fn attack_as_this_user() {
 
 struct Outcome {
     line: String,
-    /// What the forbidden server received.
+    /// The data that the forbidden server received.
     arrived: Vec<String>,
     records: Vec<String>,
 }

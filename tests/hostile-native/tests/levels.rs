@@ -34,7 +34,7 @@ fn level_drops_with_each_missing_feature_and_names_it() {
     }
     for (features, level, missing) in [
         ("none", "full", "nothing"),
-        ("namespaces", "filtered", "namespaces for users, mounts and the network"),
+        ("namespaces", "filtered", "user, mount and network namespaces"),
         ("socket-copies", "filtered", "copy the program's sockets"),
         ("listener", "namespaced", "seccomp filters that notify a supervisor"),
         ("landlock", "namespaced", "Landlock"),

@@ -12,7 +12,7 @@ use std::thread;
 use support::{Allowing, Level, Run};
 use wardian_confinement::{DirectoryView, ViewEntry};
 
-/// A server that answers each connection with this text after it has received a line.
+/// Starts a server that answers each connection with this text after it has received a line.
 fn server(text: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

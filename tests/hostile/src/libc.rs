@@ -10,7 +10,7 @@ pub(crate) fn symlink(target: &str, path: &str) -> io::Result<()> {
         fn symlink(target: *const c_char, path: *const c_char) -> c_int;
     }
     let (target, path) = (CString::new(target)?, CString::new(path)?);
-    // SAFETY: both are null-terminated strings that live until the call returns.
+    // SAFETY: both are NUL-terminated strings that live until the call returns.
     match unsafe { symlink(target.as_ptr(), path.as_ptr()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

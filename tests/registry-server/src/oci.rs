@@ -18,7 +18,7 @@ pub(crate) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const MAX_TAGS: usize = 100;
 
-/// The digest of content, in the form of the protocol.
+/// Returns the digest of content, as the protocol writes it.
 pub(crate) fn digest(blob: &Blob) -> String {
     format!("sha256:{}", blob.sha256)
 }

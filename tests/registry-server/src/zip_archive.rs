@@ -152,7 +152,7 @@ impl<W: Write + Seek> ZipWriter<W> {
     }
 }
 
-/// The fields that the local and the central header have in common.
+/// Returns the fields that the local and the central header have in common.
 fn fields(listed: &Listed) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend(20u16.to_le_bytes());

@@ -36,7 +36,7 @@ fn key() -> KeyPair {
     KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap()
 }
 
-/// The identifier of a log: the digest of its public key.
+/// Returns the identifier of a log: the digest of its public key.
 fn log_id(key: &KeyPair) -> [u8; 32] {
     sha256(&[&key.subject_public_key_info()])
 }

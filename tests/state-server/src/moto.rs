@@ -41,7 +41,7 @@ impl Moto {
         assert_eq!(status, 200, "{body}");
     }
 
-    /// Creates a table for locks.
+    /// Creates a lock table.
     pub fn create_table(&self, name: &str) {
         let body = format!(
             "{{\"TableName\":\"{name}\",\"AttributeDefinitions\":[{{\"AttributeName\":\"LockID\",\"AttributeType\":\"S\"\

@@ -1,4 +1,4 @@
-//! A PostgreSQL server.
+//! Starts a PostgreSQL server for tests.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};

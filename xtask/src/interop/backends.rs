@@ -1,6 +1,6 @@
 //! Tests the backends with real servers and with Terraform as the second client: the suites
 //! `backends` of `wardian-backend` and of the end-to-end tests. moto is installed if necessary; a
-//! suite skips what is missing, and prints the reason.
+//! suite skips missing servers, and prints the reason.
 
 use std::process::ExitCode;
 

@@ -29,7 +29,7 @@ pub(crate) fn is_checked(path: &Path) -> bool {
     is_text && !EXEMPT.iter().any(|exempt| shown.contains(exempt))
 }
 
-/// The matches in one file, by line. The cost is the file's length times the number of patterns.
+/// Returns the matches in one file, by line. The cost is the file's length times the number of patterns.
 pub(crate) fn find(path: &Path, content: &str, rejected: &[Rejected]) -> Vec<Match> {
     let split = if path.extension().is_some_and(|extension| extension == "rs") {
         SourceText::split(content)

@@ -29,7 +29,7 @@ pub enum InstanceAddressProblem {
     #[error("a name is expected before \"{0}\"")]
     Name(String),
     /// The text after `[` is neither a whole number nor a constant string.
-    #[error("an instance key is a whole number or a quoted string in brackets")]
+    #[error("an instance key must be a whole number or a quoted string in brackets")]
     Key,
     /// The address of a block contains an instance key.
     #[error("it must not contain an instance key")]

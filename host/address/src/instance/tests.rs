@@ -34,7 +34,8 @@ fn rejects_invalid_addresses() {
         ("a", "error: \"a\" is not a resource instance address: the resource's name is missing at the end"),
         (
             "a.b[",
-            "error: \"a.b[\" is not a resource instance address: an instance key is a whole number or a quoted string in brackets",
+            "error: \"a.b[\" is not a resource instance address: an instance key must be a whole number or \
+            a quoted string in brackets",
         ),
         ("a.b.c", "error: \"a.b.c\" is not a resource instance address: unexpected \".c\""),
         (

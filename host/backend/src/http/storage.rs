@@ -131,7 +131,7 @@ fn check_md5(response: &Fetched) -> Result<(), StorageError> {
         "the response from {} does not have the checksum in its Content-MD5 header",
         printable_url(&response.url)
     ))
-    .with_advice("the state was changed on the way or in the service; nothing was changed"))
+    .with_advice("the state was corrupted in transit or by the service; nothing was changed"))
 }
 
 #[async_trait]

@@ -126,7 +126,9 @@ impl ConnectionSettings {
         let text = |name: &str| parameters.get(name).map(String::as_str).filter(|text| !text.is_empty());
         let host = text("host").or_else(|| text("hostaddr")).unwrap_or("localhost");
         if host.contains(',') {
-            return Err(invalid("Several hosts in one connection string are not supported. Name one host."));
+            return Err(invalid(
+                "Several hosts in one connection string are not supported. Specify one host.",
+            ));
         }
         let port = match text("port") {
             None => DEFAULT_PORT,

@@ -73,7 +73,7 @@ impl PgError {
                      skip_schema_creation, skip_table_creation and skip_index_creation",
                 ),
                 "25006" => Some("the database is read-only; connect to the primary server"),
-                "53100" => Some("the disk of the server is full"),
+                "53100" => Some("the server's disk is full"),
                 "3F000" | "42P01" => Some(
                     "the schema or the table does not exist; remove skip_schema_creation and skip_table_creation from \
                      the backend's configuration once",
@@ -174,7 +174,7 @@ impl Session {
                     }
                     if !is_supported {
                         return Err(PgError::Connect(
-                            "the server requires an unknown authentication".to_owned(),
+                            "the server requires an unknown authentication method".to_owned(),
                         ));
                     }
                     let password = settings.password.as_deref().ok_or_else(no_password)?;
@@ -183,7 +183,9 @@ impl Session {
                 Message::ErrorResponse(body) => return Err(server_error(&body)),
                 Message::NoticeResponse(_) => {}
                 _ => {
-                    return Err(PgError::Connect("the server requires an unknown authentication".to_owned()));
+                    return Err(PgError::Connect(
+                        "the server requires an unknown authentication method".to_owned(),
+                    ));
                 }
             }
         }

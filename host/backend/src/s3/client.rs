@@ -1,4 +1,4 @@
-//! Signed requests to the bucket and to the table of locks.
+//! Signed requests to the bucket and to the lock table.
 
 use bytes::Bytes;
 use http::header::HeaderName;
@@ -125,7 +125,7 @@ impl S3Client {
             ],
             body: Bytes::from(body.to_string()),
             max_bytes: MAX_RESPONSE_BYTES,
-            operation: "use the table of locks",
+            operation: "use the lock table",
         };
         self.send(request).await
     }
@@ -137,7 +137,7 @@ impl S3Client {
             .get_or_try_init(|| self.check_account())
             .await
             .map_err(|reason| credentials_error(operation, &reason))?;
-        // A request can be repeated for minutes, and a key can expire in that time.
+        // A request can be retried for minutes, and a key can expire in that time.
         let key = settings.credentials.key(&settings.clients.downloader).await;
         let key = key.map_err(|error| credentials_error(operation, &error.to_string()))?;
         let build = || self.fetch(&request, &key);

@@ -74,10 +74,10 @@ async fn read_item(
     });
     let response = client.table("GetItem", &body).await?.response;
     if response.status != StatusCode::OK {
-        return Err(client.failure("read the table of locks", &response));
+        return Err(client.failure("read the lock table", &response));
     }
     let value: Value = serde_json::from_slice(&response.body)
-        .map_err(|_| StorageError::new("the response of the table of locks is not JSON"))?;
+        .map_err(|_| StorageError::new("the response from the lock table is not JSON"))?;
     let text = value.get("Item").and_then(|item| item.get(attribute)?.get("S")?.as_str());
     Ok(text.map(str::to_owned).filter(|text| !text.is_empty()))
 }

@@ -56,7 +56,7 @@ pub(super) struct S3Settings {
 pub(super) enum Encryption {
     /// The bucket's default.
     Bucket,
-    /// With keys of S3.
+    /// With keys that S3 manages.
     Managed,
     /// With a key in KMS.
     Kms(String),
@@ -248,7 +248,7 @@ impl S3Settings {
         })
     }
 
-    /// Returns the prefix of the keys of all other workspaces than the default one.
+    /// Returns the key prefix of all workspaces other than the default one.
     pub(super) fn workspace_prefix(&self) -> String {
         if self.prefix.is_empty() { String::new() } else { format!("{}/", self.prefix) }
     }

@@ -146,8 +146,8 @@ impl S3Storage {
                      \"{table}\" contains \"{expected}\""
                 ))
                 .with_advice(format!(
-                    "another process may have stored the state without its digest; if the state is right, set the \
-                     attribute \"Digest\" of the item \"{}-md5\" to \"{found}\"",
+                    "another process may have stored the state without its digest; if the state is correct, \
+                    set the attribute \"Digest\" of the item \"{}-md5\" to \"{found}\"",
                     self.lock_path()
                 )));
             }

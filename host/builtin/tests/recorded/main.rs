@@ -8,7 +8,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that cannot go on fails where it stands"
+    reason = "a test fails at the first unexpected result"
 )]
 
 mod fixture;

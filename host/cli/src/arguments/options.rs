@@ -149,7 +149,7 @@ impl StateOutArguments {
         StateOutOptions { state_out: self.state_out.clone(), backup: self.backup.clone() }
     }
 
-    /// Returns the files that options name.
+    /// Returns the files that the options name.
     pub(crate) fn named_files(&self) -> impl Iterator<Item = NamedFile> {
         self.state_out.iter().chain(&self.backup).map(|path| (ProtectedClass::States, path.clone()))
     }
@@ -195,10 +195,10 @@ pub(crate) struct ScopeArguments {
     /// cannot be combined with -target.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["target", "target_file"])]
     pub(crate) exclude: Vec<TargetAddress>,
-    /// Include only the addresses in this file, one on each line, like -target. Repeatable.
+    /// Include only the addresses in this file, one per line, like -target. Repeatable.
     #[arg(long, value_name = "PATH")]
     pub(crate) target_file: Vec<PathBuf>,
-    /// Exclude the addresses in this file, one on each line, like -exclude. Repeatable.
+    /// Exclude the addresses in this file, one per line, like -exclude. Repeatable.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["target", "target_file"])]
     pub(crate) exclude_file: Vec<PathBuf>,
     #[command(flatten)]

@@ -128,7 +128,7 @@ async fn plan_and_apply(
     if context.shell.is_for_programs() && !auto_approve {
         return Err(Failure::error(
             "Plan file or auto-approve required",
-            "With -json there is no prompt to approve the plan. Name a saved plan, or add -auto-approve.",
+            "With -json there is no prompt to approve the plan. Specify a saved plan, or add -auto-approve.",
         ));
     }
     let mode = request.options.mode;
@@ -181,7 +181,7 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     if shapes_plan || scope.is_partial() || !scope.replace.is_empty() {
         warnings.push(Diagnostic::warning(
             "Options without effect on a saved plan",
-            "The actions of a saved plan were determined when it was created. Give -destroy, -refresh-only, \
+            "The actions of a saved plan were determined when it was created. Pass -destroy, -refresh-only, \
              -refresh=false, -target, -exclude and -replace to `wardian plan` instead.",
         ));
     }

@@ -74,8 +74,8 @@ fn failure(error: LockError) -> Failure {
             "Local state cannot be unlocked",
             format!(
                 "The lock {id} on {} is held by a process on this machine, and the system releases it when that \
-                 process ends: a lock never outlives its process. End the process that the message about \
-                 the lock names, or wait for it.",
+                 process ends: a lock never outlives its process. The lock error names that process: \
+                 end it, or wait until it ends.",
                 path.display()
             ),
         ),

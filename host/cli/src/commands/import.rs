@@ -108,7 +108,7 @@ fn configuration(context: &CommandContext, directory: Option<&Path>) -> Outcome<
             "No configuration files",
             format!(
                 "There is no .tf file in {}. The configuration determines the provider of an object. If the \
-                 configuration is in another directory, name it with -config.",
+                 configuration is in another directory, specify it with -config.",
                 directory.map_or_else(|| "this directory".to_owned(), |path| path.display().to_string())
             ),
         ));

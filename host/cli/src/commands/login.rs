@@ -65,7 +65,7 @@ impl CommandSpec for LogoutArguments {
 
 fn service_host(text: &str) -> Outcome<ServiceHost> {
     ServiceHost::parse(text).map_err(|error| {
-        let detail = format!("{} Name a host such as app.terraform.io.", sentence(&error.to_string()));
+        let detail = format!("{} Specify a host such as app.terraform.io.", sentence(&error.to_string()));
         Failure::error("Invalid hostname", detail)
     })
 }

@@ -42,7 +42,7 @@ impl CommandSpec for PluginPublishArguments {
         if self.dir.is_none() && self.repository.is_none() {
             return Err(InvalidOptions::new(
                 "Destination required",
-                "Name the directory of the release with -dir, or a repository such as \
+                "Specify the directory of the release with -dir, or a repository such as \
                  oci://ghcr.io/acme/provider-dns, or both.",
             ));
         }

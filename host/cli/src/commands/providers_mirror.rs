@@ -175,7 +175,7 @@ fn copy(
     let staged = temporary_path(&target).map_err(|error| failed(&target, error))?;
     let copied = fs::copy(source, &staged).and_then(|_| fs::rename(&staged, &target));
     if let Err(error) = copied {
-        // The first error is reported.
+        // The error of the copy is reported, so an error of the removal is ignored.
         let _ = fs::remove_file(&staged);
         return Err(failed(&target, error));
     }

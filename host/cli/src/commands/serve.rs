@@ -187,8 +187,10 @@ fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served
     let address = match (&arguments.address, type_name(&path)) {
         (Some(address), _) => address.clone(),
         (None, Some(name)) => ProviderAddress::parse(&format!("hashicorp/{name}"))
-            .map_err(|error| unreadable(format!("{error}; name the provider with -address.")))?,
-        (None, None) => return Err(unreadable("the provider is not known; name it with -address.".into())),
+            .map_err(|error| unreadable(format!("{error}; specify the provider with -address.")))?,
+        (None, None) => {
+            return Err(unreadable("the provider is not known; specify it with -address.".into()));
+        }
     };
     // The file is the `wardian` binary, under the name of one of its embedded plugins.
     if path.canonicalize().ok()

@@ -84,7 +84,7 @@ async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome 
             report(context, "Move", &moved);
         }
     }
-    context.shell.say("The object has its new address in the state now.");
+    context.shell.say("The object is now stored under its new address.");
     Ok(Status::Success)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Landlock does not restrict these calls, not even for files that the program cannot open. Here they
 //! count as writing: the host opens the file without access to its content, checks its real path, and
-//! changes the file that was checked. No kernel rule applies to what the host does for the program,
+//! changes the file that was checked. No kernel rule applies to the host's operations for the program,
 //! so nothing is done before the check.
 
 use std::io;
@@ -17,7 +17,7 @@ use crate::linux::program_memory::Thread;
 use crate::linux::supervisor::Supervisor;
 
 const MODE_BITS: u32 = 0o7777;
-/// Files that run with the rights of their owner or group.
+/// The set-user-ID and set-group-ID bits.
 const SET_ID_BITS: u32 = 0o6000;
 
 /// The file of a call.

@@ -151,7 +151,7 @@ impl ConnectCall {
     }
 
     /// Performs the call if the socket is a datagram socket of the program's own network namespace, which
-    /// has no other interface than the loopback interface.
+    /// has no interface except the loopback interface.
     pub(crate) fn connect_datagrams(&self) -> Option<Answer> {
         let socket = self.thread.copy_of_descriptor(self.descriptor).ok()?;
         if !kernel::is_internet_datagram_socket(socket.as_fd()) {

@@ -34,7 +34,7 @@ pub(crate) struct Filter {
 pub(crate) struct FilterOptions {
     /// Required if Landlock does not restrict signals to other processes.
     pub(crate) supervises_signals: bool,
-    /// Allowed only in a network namespace without other interfaces than the loopback interface.
+    /// Allowed only in a network namespace whose only interface is the loopback interface.
     pub(crate) allows_datagrams: bool,
     /// Whether there is no supervisor: namespaces then restrict the calls that it would decide on.
     pub(crate) is_unsupervised: bool,
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_calls_are_allowed_and_unknown_ones_do_not_exist() {
+    fn ordinary_calls_are_allowed_and_unknown_calls_return_enosys() {
         // read, write, futex and exit_group, on x86-64.
         for number in [0, 1, 202, 231] {
             let audit = Architecture::X86_64.audit_number();

@@ -56,7 +56,7 @@ impl FirstBytes {
         Self { bytes: Vec::new(), acceptor: rustls::server::Acceptor::default() }
     }
 
-    /// Returns all bytes that were added, for sending them on.
+    /// Returns all bytes that were added, to forward them.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -41,7 +41,7 @@ pub(crate) struct NotFollowed;
 pub(crate) struct Followed {
     /// The servers of the requests whose headers are now complete.
     pub(crate) servers: Vec<ServerName>,
-    /// The bytes that may be sent on after the servers were checked. Incomplete headers and lines are
+    /// The bytes that may be forwarded after the servers have been checked. Incomplete headers and lines are
     /// retained, since a server could treat them as complete.
     pub(crate) bytes: Vec<u8>,
 }
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the names of the servers and the bytes that were sent on.
+    /// Returns the names of the servers and the forwarded bytes.
     fn servers(text: &str, chunk: usize) -> Result<(Vec<String>, String), NotFollowed> {
         let mut requests = HttpRequests::new();
         let (mut all, mut sent) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
 //! Confines a program with namespaces alone, on systems without Landlock or supervised system calls.
 //!
-//! - The root of the program's mount namespace contains only what is granted (`new_root.rs`).
+//! - The root of the program's mount namespace contains only granted files (`new_root.rs`).
 //! - In its network namespace, every address denotes the machine itself. The host listens at the ports
 //!   that policy grants, so it learns the address that a connection was opened to, decides, and
 //!   relays. Connections to other ports are refused, and leave no record.
@@ -90,7 +90,7 @@ impl Isolation {
         self.root.enter()
     }
 
-    /// Forbids system calls, after the other restrictions were applied. Async-signal-safe.
+    /// Forbids system calls, after the other restrictions have been applied. Async-signal-safe.
     ///
     /// # Errors
     /// Returns an error if the system does not support filters.
@@ -104,7 +104,7 @@ pub(crate) async fn serve(queries: OwnedFd, listeners: Vec<OwnedFd>, servers: Se
     let servers = Arc::new(servers);
     let mut tasks = JoinSet::new();
     let names = Arc::clone(servers.names());
-    // An error ends only the lookups by datagrams.
+    // An error ends only the lookups over UDP.
     tasks.spawn(async move { drop(names.serve_datagrams(queries.into()).await) });
     for listener in listeners {
         let servers = Arc::clone(&servers);

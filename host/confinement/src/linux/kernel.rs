@@ -31,7 +31,7 @@ impl Notification {
         lower_half(self.arguments[index])
     }
 
-    /// Returns the number of the thread in the form of other calls.
+    /// Returns the thread ID in the type that other system calls use.
     pub(crate) fn thread_number(&self) -> i32 {
         self.thread.cast_signed()
     }
@@ -121,7 +121,7 @@ struct CapabilityHeader {
     process: c_int,
 }
 
-/// Half of the sets of capabilities.
+/// One half (32 bits) of each capability set.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct CapabilitySets {
@@ -397,7 +397,7 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8]) -> io::Result<()> 
     checked(unsafe { libc::connect(socket.as_raw_fd(), address.as_ptr().cast(), length) }).map(drop)
 }
 
-/// Whether a descriptor is a datagram socket of the internet.
+/// Whether a descriptor is an internet datagram socket.
 pub(crate) fn is_internet_datagram_socket(socket: BorrowedFd<'_>) -> bool {
     let family = socket_option(socket, libc::SO_DOMAIN);
     matches!(family, Some(libc::AF_INET | libc::AF_INET6))
@@ -436,7 +436,7 @@ pub(crate) fn copy_descriptor(process: u32, descriptor: c_int) -> io::Result<Own
 }
 
 /// Forks, runs a function in the child, and ends the child with the function's result as its exit
-/// code. Returns the number of the child.
+/// code. Returns the process ID of the child.
 ///
 /// The function must be async-signal-safe: it must neither allocate memory nor acquire locks.
 pub(crate) fn fork_and_run(child: impl FnOnce() -> i32) -> io::Result<libc::pid_t> {

@@ -114,7 +114,7 @@ enum Prepared {
     },
 }
 
-/// What the host needs to answer a program.
+/// The host's data for answering a program.
 struct HostSide {
     options: SupervisorOptions,
     programs: Option<ProgramDirectory>,
@@ -167,7 +167,7 @@ impl PreparedConfinement {
     }
 }
 
-/// What the new process applies to itself before it executes the program.
+/// The restrictions that the new process applies to itself before it executes the program.
 enum Restrictions {
     Rules(PreparedRules),
     Supervised {
@@ -294,7 +294,7 @@ fn start_serving(
     Ok(SupervisionHandle { _stop: stopper, _programs: programs, _mounted: Some(mounted) })
 }
 
-/// A pipe that is closed to end the supervision of a program.
+/// Creates the pipe that is closed to end the supervision of a program.
 fn stop_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     static LIMIT: Once = Once::new();
     LIMIT.call_once(kernel::raise_descriptor_limit);

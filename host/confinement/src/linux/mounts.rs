@@ -18,7 +18,7 @@ impl Mount {
     /// Prepares a mount that has the attributes of the source.
     ///
     /// # Errors
-    /// Returns an error if a path contains a zero.
+    /// Returns an error if a path contains a NUL byte.
     pub(crate) fn new(source: &Path, target: &Path) -> io::Result<Self> {
         Ok(Self { source: c_string(source)?, target: c_string(target)?, attributes: None })
     }
@@ -39,7 +39,7 @@ impl Mount {
 }
 
 /// # Errors
-/// Returns an error if the path contains a zero.
+/// Returns an error if the path contains a NUL byte.
 pub(crate) fn c_string(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }

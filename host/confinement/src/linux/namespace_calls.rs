@@ -18,7 +18,7 @@ use rustix::path::DecInt;
 
 use crate::linux::kernel::{checked, close};
 
-/// The namespaces that a process enters, besides one for users.
+/// The namespaces that a process enters, except for the user namespace.
 pub(crate) const NAMESPACES: c_int = libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC;
 
 /// Moves the process into new namespaces.
@@ -29,7 +29,7 @@ pub(crate) fn unshare(namespaces: c_int) -> io::Result<()> {
 
 /// Writes bytes to an existing file in one call.
 pub(crate) fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
-    // SAFETY: the path ends with a zero, and the bytes live until the call returns.
+    // SAFETY: the path is NUL-terminated, and the bytes live until the call returns.
     unsafe {
         let file = checked(libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))?;
         let file = RawFd::try_from(file).unwrap_or(-1);
@@ -57,7 +57,7 @@ pub(crate) fn bind_mount(source: &CStr, target: &CStr) -> io::Result<()> {
 
 /// Opens a file or directory without access to its content.
 fn open_real(path: &CStr) -> io::Result<RawFd> {
-    // SAFETY: the path ends with a zero, and the structure is a local value of the given size.
+    // SAFETY: the path is NUL-terminated, and the structure is a local value of the given size.
     let file = unsafe {
         let mut how: libc::open_how = zeroed();
         how.flags = u64::from((libc::O_PATH | libc::O_CLOEXEC).cast_unsigned());
@@ -73,7 +73,7 @@ struct DescriptorPath([u8; Self::LENGTH]);
 
 impl DescriptorPath {
     const PREFIX: &[u8] = b"/proc/self/fd/";
-    /// With up to ten digits and a zero.
+    /// The prefix, up to ten digits, and the terminating NUL byte.
     const LENGTH: usize = Self::PREFIX.len() + 11;
 
     fn new(descriptor: RawFd) -> Self {
@@ -98,7 +98,7 @@ pub(crate) fn mount(
     flags: c_ulong,
 ) -> io::Result<()> {
     let pointer = |text: Option<&CStr>| text.map_or(null(), CStr::as_ptr);
-    // SAFETY: the texts end with a zero and live until the call returns.
+    // SAFETY: the strings are NUL-terminated and live until the call returns.
     checked(unsafe { libc::mount(pointer(source), target.as_ptr(), pointer(kind), flags, null::<c_void>()) })
         .map(drop)
 }
@@ -114,7 +114,7 @@ pub(crate) struct MountAttributes {
 /// Adds restrictions to a mount and the mounts in it. Set-user-ID bits never have an effect.
 pub(crate) fn set_attributes(target: &CStr, attributes: MountAttributes) -> io::Result<()> {
     let bit = |holds: bool, bit: u64| if holds { bit } else { 0 };
-    // SAFETY: the path ends with a zero, and the structure is a local value of the given size.
+    // SAFETY: the path is NUL-terminated, and the structure is a local value of the given size.
     unsafe {
         let mut change: libc::mount_attr = zeroed();
         change.attr_set = libc::MOUNT_ATTR_NOSUID
@@ -133,7 +133,7 @@ pub(crate) fn set_attributes(target: &CStr, attributes: MountAttributes) -> io::
     }
 }
 
-/// Mounts a description of the processes in the PID namespace.
+/// Mounts procfs, for the PID namespace of the process.
 pub(crate) fn mount_proc(target: &CStr) -> io::Result<()> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     mount(Some(c"proc"), target, Some(c"proc"), flags)
@@ -142,7 +142,7 @@ pub(crate) fn mount_proc(target: &CStr) -> io::Result<()> {
 /// Makes a mounted directory the root, and detaches the previous root.
 pub(crate) fn change_root(root: &CStr) -> io::Result<()> {
     change_directory(root)?;
-    // SAFETY: the paths end with a zero.
+    // SAFETY: the paths are NUL-terminated.
     unsafe {
         checked(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()))?;
         checked(libc::umount2(c".".as_ptr(), libc::MNT_DETACH))?;
@@ -151,7 +151,7 @@ pub(crate) fn change_root(root: &CStr) -> io::Result<()> {
 }
 
 pub(crate) fn change_directory(path: &CStr) -> io::Result<()> {
-    // SAFETY: the path ends with a zero.
+    // SAFETY: the path is NUL-terminated.
     checked(unsafe { libc::chdir(path.as_ptr()) }).map(drop)
 }
 

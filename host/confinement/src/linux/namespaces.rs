@@ -9,7 +9,7 @@
 //! - A user namespace gives an unprivileged process the right to create the others. It maps only the
 //!   user and the group of the host.
 //!
-//! There is no namespace for processes: the program's processes cannot leave their group, which a
+//! There is no PID namespace: the program's processes cannot leave their group, which a
 //! guard kills, and cannot signal others.
 
 use std::io;
@@ -50,8 +50,8 @@ impl UserNamespace {
     /// # Errors
     /// Returns an error if the system does not allow it.
     pub(crate) fn enter(&self, namespaces: libc::c_int) -> io::Result<()> {
-        // With its privileges, a process of root needs no namespace for users, in which it could not read
-        // the files of others.
+        // A root process needs no user namespace, in which it could not read the files of other
+        // users.
         match calls::unshare(namespaces) {
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
                 calls::unshare(namespaces | libc::CLONE_NEWUSER)?;

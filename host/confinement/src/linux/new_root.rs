@@ -1,4 +1,4 @@
-//! Builds the root directory of a program that has no other protection of its files than a mount
+//! Builds the root directory of a program whose files are protected only by a mount
 //! namespace.
 //!
 //! The root contains the granted files and directories, mounted at their own paths, and the symbolic
@@ -117,7 +117,7 @@ impl NewRoot {
     /// # Errors
     /// Returns an error if the system does not allow it.
     pub(crate) fn enter(&self) -> io::Result<()> {
-        // Containers may prevent it. Programs then find no description of themselves.
+        // A container may prevent this mount. `/proc` is then empty.
         let _ = calls::mount_proc(&self.proc);
         calls::change_root(&self.root)?;
         calls::change_directory(&self.working_directory)

@@ -41,7 +41,7 @@ impl OpenReports {
 
     /// Reports the file of a call. A file that does not exist is reported only if it is to be created.
     pub(crate) fn report(&self, name: &str, call: Notification, authority: &dyn NativeAuthority) {
-        // A call whose arguments cannot be read is not reported; the kernel decides on it all the same.
+        // A call whose arguments cannot be read is not reported; the kernel decides on it regardless.
         let Ok(Some((path, operation))) = opened_file(name, call) else { return };
         let allowed = match operation {
             FileOperation::Write => &self.writable,
@@ -94,13 +94,13 @@ fn opened_file(name: &str, call: Notification) -> io::Result<Option<(PathBuf, Fi
         },
         Err(_) => return Ok(None),
     };
-    // Files that describe the process itself contain nothing that it does not know.
+    // The procfs files of the process itself reveal nothing to it.
     Ok(Some((real, operation))
         .filter(|(real, _)| !real.starts_with(thread.directory()) && real != Path::new(HOSTS)))
 }
 
-/// The file with names of hosts. Resolvers open it and continue without it: the supervisor answers from
-/// it.
+/// The hosts file. Resolvers continue if they cannot open it, because the supervisor uses it to answer
+/// lookups.
 const HOSTS: &str = "/etc/hosts";
 
 #[cfg(test)]

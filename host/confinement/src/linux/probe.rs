@@ -68,8 +68,8 @@ impl Step {
                  children (kernel.yama.ptrace_scope of 0 or 1)"
             }
             Self::Namespaces => {
-                "the system does not let an unprivileged process set up namespaces for users, mounts and the \
-                 network (a container's profile, or kernel.apparmor_restrict_unprivileged_userns of 1)"
+                "the system does not let an unprivileged process set up user, mount and network \
+                 namespaces (a container's profile, or kernel.apparmor_restrict_unprivileged_userns of 1)"
             }
             Self::PlainFilter => "the kernel does not support seccomp filters",
             Self::Datagrams => {

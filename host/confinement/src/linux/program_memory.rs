@@ -1,6 +1,6 @@
 //! Reads the memory and the descriptors of a confined program through `/proc`.
 //!
-//! The number of a thread can be reused after it ends. Therefore, callers check after reading that
+//! A thread ID can be reused after the thread ends. Therefore, callers check after reading that
 //! the thread still waits for the answer to its system call; until then, nothing that was read may
 //! be used.
 
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::linux::kernel;
 
-/// Maximum number of bytes of a path, with its terminating zero.
+/// Maximum number of bytes of a path, with its terminating NUL byte.
 const MAX_PATH_BYTES: usize = 4096;
 /// Memory is readable in units of pages.
 const PAGE_BYTES: u64 = 4096;
@@ -48,10 +48,10 @@ impl Thread {
         self.memory()?.read_exact_at(buffer, address)
     }
 
-    /// Reads bytes up to a zero, which is not part of the result.
+    /// Reads bytes up to a NUL byte, which is not part of the result.
     ///
     /// # Errors
-    /// Returns an error if the memory is not readable, or if there is no zero in the first 4,096
+    /// Returns an error if the memory is not readable, or if there is no NUL in the first 4,096
     /// bytes.
     pub(crate) fn read_string(self, address: u64) -> io::Result<OsString> {
         let memory = self.memory()?;

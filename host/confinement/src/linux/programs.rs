@@ -3,8 +3,8 @@
 //! The confined program finds each granted program as a script in a directory at the head of its
 //! `PATH`. The script's interpreter is the host's program in the mode [`crate::linux::shim`]. It runs
 //! within the confinement, sends the arguments, the environment and the standard input to the supervisor, and
-//! passes on the output. The supervisor decides on its copy of the request and starts the program itself,
-//! so the confined program cannot change what was checked.
+//! forwards the output. The supervisor decides on its copy of the request and starts the program itself,
+//! so the confined program cannot change the checked values.
 
 use std::ffi::OsString;
 use std::io;
@@ -102,7 +102,7 @@ impl ProgramServer {
             while tasks.try_join_next().is_some() {}
             let server = Arc::clone(&server);
             tasks.spawn(async move {
-                // An error is an end of the connection, which ends the program.
+                // An error means that the connection has ended, so the program is killed.
                 let _ = server.run(stream).await;
                 drop(permit);
             });
@@ -165,7 +165,7 @@ async fn read_request(stream: &mut UnixStream) -> io::Result<ProgramRequest> {
     ProgramRequest::decode(&bytes).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Passes on the output until the program exits. If the shim ends, the program is killed.
+/// Forwards the output until the program exits. If the shim ends, the program is killed.
 async fn forward(mut process: ChildProcess, mut stream: UnixStream) -> io::Result<()> {
     while let Some(event) = process.next_event().await {
         match event {

@@ -26,7 +26,7 @@ pub(crate) fn effect(name: &str) -> &'static str {
         "chown" | "fchown" | "lchown" | "fchownat" | "setxattr" | "lsetxattr" | "fsetxattr"
         | "removexattr" | "lremovexattr" | "fremovexattr" => "it changes attributes of files",
         "inotify_add_watch" | "fanotify_init" | "fanotify_mark" | "name_to_handle_at"
-        | "open_by_handle_at" => "it accesses files by other means than their paths",
+        | "open_by_handle_at" => "it accesses files by means other than their paths",
         "io_uring_setup" | "io_uring_enter" | "io_uring_register" => {
             "it makes system calls that cannot be supervised"
         }

@@ -16,7 +16,7 @@ use crate::linux::first_bytes::{FirstBytes, Recognized, ServerName};
 use crate::linux::http_requests::{Followed, HttpRequests, NotFollowed};
 
 const CHUNK_BYTES: usize = 8 * 1024;
-/// Number of strangers that may connect to the listener before the expected connection.
+/// Maximum number of unexpected connections that the listener accepts before the expected one.
 const MAX_STRANGERS: usize = 16;
 
 /// A family of internet addresses.
@@ -123,10 +123,10 @@ struct Requests {
 }
 
 impl Requests {
-    /// Checks the requests that are now complete, and returns the bytes that may be sent on.
+    /// Checks the requests that are now complete, and returns the bytes that may be forwarded.
     fn check(&mut self, bytes: &[u8], record: &dyn ConnectionRecord) -> Result<Vec<u8>, String> {
         let Followed { servers, bytes } = self.position.add(bytes).map_err(|NotFollowed| {
-            "policy grants http, but the program sent something else than unambiguous HTTP requests"
+            "policy grants http, but the program sent something other than unambiguous HTTP requests"
                 .to_owned()
         })?;
         servers.iter().try_for_each(|server| check_name(server, &self.host, Scheme::Http, record))?;
@@ -197,7 +197,7 @@ fn check_name(
     record: &dyn ConnectionRecord,
 ) -> Result<(), String> {
     match (name, host) {
-        (ServerName::Invalid, _) => Err("the name of the server in it is not valid".to_owned()),
+        (ServerName::Invalid, _) => Err("its server name is not valid".to_owned()),
         (ServerName::Missing, _) if scheme == Scheme::Http => Err("it has no Host header".to_owned()),
         // Without a name, the server selects its default site.
         (ServerName::Missing, _) => Ok(()),

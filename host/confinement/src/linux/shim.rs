@@ -1,4 +1,4 @@
-//! The mode of the host's program that stands for a granted program within a confinement.
+//! The mode in which the host's program represents a granted program within a confinement.
 //!
 //! A request is a list of byte strings: the program, the working directory, the standard input, the
 //! number of arguments, the arguments, and the variables as `NAME=VALUE`.
@@ -19,7 +19,7 @@ pub const SHIM_ARGUMENT: &str = "--run-granted-program";
 pub(crate) const SOCKET_NAME: &str = "programs.sock";
 /// Maximum number of bytes of a request.
 pub(crate) const MAX_REQUEST_BYTES: usize = 4 << 20;
-/// Maximum number of bytes of a frame. The host sends what it has read at once.
+/// Maximum number of bytes of a frame. The host sends the bytes of one read in one frame.
 const MAX_FRAME_BYTES: usize = 1 << 20;
 /// Maximum number of bytes of the standard input.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
@@ -92,7 +92,7 @@ impl ProgramRequest {
     }
 }
 
-/// Requests the start of a program from the supervisor, passes on its output, and returns its exit
+/// Requests the start of a program from the supervisor, forwards its output, and returns its exit
 /// code. `arguments` are the arguments after [`SHIM_ARGUMENT`].
 pub fn run_shim(arguments: &[OsString]) -> ExitCode {
     match request(arguments) {

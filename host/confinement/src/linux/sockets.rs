@@ -1,6 +1,6 @@
 //! The sockets of a program that the host has created.
 //!
-//! A stream socket of the internet is one end of a TCP connection on the loopback interface from the
+//! An internet stream socket is one end of a TCP connection on the loopback interface from the
 //! beginning, so every option can be set on it. The host holds the other end, and relays it to a server
 //! when the program connects. Whenever the number of unconnected sockets has doubled, the host closes its
 //! ends of those that the program has closed.
@@ -90,7 +90,8 @@ impl ProgramSockets {
         Ok(theirs)
     }
 
-    /// Begins to connect a socket. The host's end is taken out until the call has succeeded or failed.
+    /// Begins to connect a socket. The host's end is removed from the
+    /// table until the call has succeeded or failed.
     ///
     /// # Errors
     /// Returns the error number of the call if the socket cannot be connected.

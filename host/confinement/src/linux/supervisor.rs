@@ -98,7 +98,7 @@ impl Supervisor {
         &*self.supervision.authority
     }
 
-    /// Whether a file belongs to the program.
+    /// Whether a path is in the program's own directory.
     pub(crate) fn is_own_path(&self, path: &Path) -> bool {
         path.starts_with(&self.supervision.own_directory)
     }

@@ -3,8 +3,8 @@
 //! Sources of the numbers: `arch/x86/entry/syscalls/syscall_64.tbl` and
 //! `include/uapi/asm-generic/unistd.h` of Linux.
 
-/// The largest number that this table considers. Later system calls, which it cannot judge, return
-/// `ENOSYS`, as on a kernel without them.
+/// The largest system call number in this table. Later system calls return `ENOSYS`, as on a kernel
+/// without them.
 pub(crate) const LAST_KNOWN: u32 = 462;
 
 /// An architecture whose system calls can be filtered.
@@ -163,7 +163,7 @@ const IOPRIO_WHO_PROCESS: u32 = 1;
 /// The result of `personality` that only reads the current value.
 const READ_PERSONALITY: u32 = u32::MAX;
 
-/// Stream sockets of this machine are allowed: they reach nothing without `connect`, which is
+/// Unix domain stream sockets are allowed: they reach nothing without `connect`, which is
 /// supervised. The supervisor decides on all others.
 pub(crate) const SOCKET: &[ArgumentRule] = &[
     ArgumentRule {
@@ -176,7 +176,7 @@ pub(crate) const SOCKET: &[ArgumentRule] = &[
     },
     ArgumentRule { checks: &[], outcome: Outcome::OtherSocket },
 ];
-/// Datagram sockets of the internet, which reach nothing outside of a network namespace.
+/// Internet datagram sockets, which reach nothing outside of a network namespace.
 pub(crate) const INTERNET_DATAGRAMS: &[ArgumentRule] = &[
     ArgumentRule { checks: &[INTERNET, DATAGRAMS, low(2, 0)], outcome: Outcome::Allowed },
     ArgumentRule { checks: &[INTERNET, DATAGRAMS, low(2, IPPROTO_UDP)], outcome: Outcome::Allowed },
@@ -190,7 +190,7 @@ pub(crate) const INTERNET_STREAMS: &[ArgumentRule] = &[
 const INTERNET: Check = low_masked(0, !8, 2);
 const STREAMS: Check = low_masked(1, SOCK_TYPE_MASK, SOCK_STREAM);
 const DATAGRAMS: Check = low_masked(1, SOCK_TYPE_MASK, SOCK_DGRAM);
-/// Other sockets of this machine are datagram sockets, which can send to any path without `connect`.
+/// Other Unix domain sockets are datagram sockets, which can send to any path without `connect`.
 const SOCKET_PAIR: &[ArgumentRule] = &[
     ArgumentRule {
         checks: &[low(0, AF_UNIX), low_masked(1, SOCK_TYPE_MASK, SOCK_STREAM)],
@@ -237,12 +237,12 @@ const FCNTL: &[ArgumentRule] = &[
     ArgumentRule { checks: &[low(1, F_SETOWN_EX)], outcome: Outcome::Refused },
     ArgumentRule { checks: &[low(1, F_SETLEASE)], outcome: Outcome::Refused },
 ];
-/// New limits of another process.
+/// Calls that set limits of another process.
 const PRLIMIT: &[ArgumentRule] = &[
     ArgumentRule { checks: &[low_bits(0, u32::MAX), low_bits(2, u32::MAX)], outcome: Outcome::Refused },
     ArgumentRule { checks: &[low_bits(0, u32::MAX), high_bits(2)], outcome: Outcome::Refused },
 ];
-/// Calls whose first argument is the number of another thread or process; 0 is the caller.
+/// Calls whose first argument is the ID of another thread or process; 0 is the caller.
 const OTHER_IN_0: &[ArgumentRule] =
     &[ArgumentRule { checks: &[low_bits(0, u32::MAX)], outcome: Outcome::Fails(libc::EPERM) }];
 /// The priority of the caller, not of other processes, or of all processes of a group or a user.

@@ -106,7 +106,7 @@ async fn body_beyond_the_limit_is_an_error() {
             assert!(matches!(&error, FetchError::TooLarge { limit: 10, .. }), "{path}: {error}");
             assert_eq!(error.url(), server.url(path).as_str());
         }
-        assert_eq!(server.lines().len(), 5, "it is not repeated");
+        assert_eq!(server.lines().len(), 5, "it is not retried");
     })
     .await;
 }
@@ -324,7 +324,7 @@ async fn logs_contain_requests_but_no_secrets() {
         let fetch = Fetch::get(url).authorization(Authorization::bearer("s3cret"));
         downloader().fetch(fetch, 10).await.unwrap();
         let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-        assert!(log.contains("/next?sig=***") && log.contains("repeating a request"), "{log}");
+        assert!(log.contains("/next?sig=***") && log.contains("retrying a request"), "{log}");
         assert!(!log.contains("s3cret"), "{log}");
     })
     .await;

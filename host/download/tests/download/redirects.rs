@@ -117,7 +117,7 @@ async fn private_certificate_authorities_are_used() {
         let error = downloader().fetch(Fetch::get(server.url("/")), 10).await.unwrap_err();
         assert!(matches!(error, FetchError::Tls { .. }) && error.is_unreachable(), "{error}");
         assert!(error.to_string().contains("SSL_CERT_FILE"), "{error}");
-        assert_eq!(server.connections(), connections + 1, "it is not repeated");
+        assert_eq!(server.connections(), connections + 1, "it is not retried");
     })
     .await;
 }

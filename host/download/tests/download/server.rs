@@ -236,7 +236,7 @@ fn acceptor() -> (TlsAcceptor, CertificateDer<'static>) {
     (TlsAcceptor::from(Arc::new(config)), certificate)
 }
 
-/// The options of the tests: no system certificates, and no delays.
+/// Returns the options for tests: no system certificates, and no delays.
 pub fn options() -> DownloaderOptions {
     DownloaderOptions {
         roots: TlsRoots::from_certificates(Vec::new()).unwrap(),

@@ -22,7 +22,7 @@ pub(super) fn incomplete(context: &EngineContext, plan: &Plan) -> Diagnostics {
         {
             let detail = format!(
                 "The plan generated a configuration for {} that would change the object, and that \
-                 configuration was not yet part of the planned configuration. Review the generated \
+                 configuration is not part of the planned configuration yet. Review the generated \
                  file and plan again.",
                 change.address
             );

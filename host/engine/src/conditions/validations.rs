@@ -53,7 +53,7 @@ fn check_one(
         Ok(None) if phase == Phase::Validate => return Diagnosed::new(ConditionResult::Unknown),
         Ok(None) => {
             let detail = "The condition is false, and the message depends on values that are known only \
-                after apply. Use values in the message that are known earlier.";
+                after apply. In the message, use only values that are known during the plan.";
             let problem = invalid_message(&validation.error_message, detail.to_owned());
             return Diagnosed::failed(problem);
         }

@@ -297,7 +297,7 @@ fn target_of(
 fn identity_value(schema: &IdentitySchema, given: &Value) -> Result<Value, String> {
     let Some(attributes) = given.as_mapping() else {
         return Err(
-            "An identity is an object with the attributes that identify the imported object.".to_owned()
+            "An identity must be an object with the attributes that identify the imported object.".to_owned()
         );
     };
     if let Some(name) = attributes.keys().find(|name| !schema.attributes.contains_key(*name)) {

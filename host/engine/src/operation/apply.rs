@@ -58,7 +58,7 @@ pub async fn plan_and_destroy(
     }
 }
 
-/// Destroys an object; `progress` is set if the start was already reported. If the operation fails,
+/// Destroys an object; `progress` is set if the start has already been reported. If the operation fails,
 /// the object in the provider's response is stored.
 pub async fn destroy(
     subject: &Subject,

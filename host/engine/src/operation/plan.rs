@@ -1,4 +1,4 @@
-//! Plans the change of one managed object.
+//! Plans the change to one managed object.
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ fn with_meta(object: Arc<Object>, input: &PlanInput, action: Action) -> Arc<Obje
     })
 }
 
-/// Plans the change of an object that was read.
+/// Plans the change to an object that was read.
 pub async fn plan_change(
     subject: &Subject,
     input: &PlanInput,
@@ -245,7 +245,7 @@ pub async fn request_plan(
     if response.deferred.is_some() {
         return fail(subject.provider_error(
             "Provider deferred changes without being allowed to",
-            &format!("deferred the change of {}, which was not allowed.", subject.address),
+            &format!("deferred the change to {}, which was not allowed.", subject.address),
         ));
     }
     let violations = plan_violations(block, prior, &config, &planned);

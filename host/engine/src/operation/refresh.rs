@@ -51,7 +51,7 @@ fn as_stored(
     Ok(Refreshed { current: stored.clone(), stored, object: Some(object) })
 }
 
-/// Reads an object whose stored value was already decoded.
+/// Reads an object whose stored value has already been decoded.
 pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Diagnosed<Refreshed> {
     read_stored(subject, object, subject.stored_encoding(object), stored).await
 }

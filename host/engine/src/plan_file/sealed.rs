@@ -35,7 +35,7 @@ const MAX_PARAMETERS: [u32; 3] = [1024 * 1024, 16, 16];
 /// A reason why a file cannot be sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// The passphrase is not the passphrase with which the file was sealed.
+    /// The file was sealed with a different passphrase.
     #[error("it is encrypted with a different passphrase")]
     WrongPassphrase,
     /// The file was changed.

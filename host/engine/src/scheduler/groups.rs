@@ -137,7 +137,7 @@ pub(super) struct GroupResult<T> {
     end: GroupEnd,
 }
 
-/// How a group ended.
+/// The way in which a group ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GroupEnd {
     /// All operations ended without waiting, in a short time.

@@ -146,7 +146,7 @@ fn errors_include_the_position() {
 }
 
 #[test]
-fn later_files_are_merged_and_missing_files_warn() {
+fn later_files_are_merged_and_missing_files_cause_warnings() {
     let root = tempfile::tempdir().unwrap();
     let main = root.path().join("main");
     fs::write(root.path().join("b.tfrc"), "credentials \"x\" { token = \"2\" }").unwrap();

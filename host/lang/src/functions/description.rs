@@ -13,11 +13,11 @@ pub(super) fn description(name: &str) -> &'static str {
         "base64gunzip" => "Decodes Base64 and decompresses the content with gzip. The content must be UTF-8.",
         "base64gzip" => "The UTF-8 bytes of a string, compressed with gzip and encoded in Base64.",
         "base64sha256" => {
-            "The SHA-256 digest of a string in Base64. That is not base64encode(sha256(...)), which \
+            "The SHA-256 digest of a string, in Base64. That is not base64encode(sha256(...)), which \
              would encode the hexadecimal form."
         }
         "base64sha512" => {
-            "The SHA-512 digest of a string in Base64. That is not base64encode(sha512(...)), which \
+            "The SHA-512 digest of a string, in Base64. That is not base64encode(sha512(...)), which \
              would encode the hexadecimal form."
         }
         "basename" => "The last component of a path.",
@@ -57,14 +57,14 @@ pub(super) fn description(name: &str) -> &'static str {
         "ephemeralasnull" => "A value in which every ephemeral value is replaced by null.",
         "file" => "The content of a file, which must be UTF-8 text.",
         "filebase64" => "The content of a file in Base64.",
-        "filebase64sha256" => "The SHA-256 digest of a file's content in Base64.",
-        "filebase64sha512" => "The SHA-512 digest of a file's content in Base64.",
+        "filebase64sha256" => "The SHA-256 digest of a file's content, in Base64.",
+        "filebase64sha512" => "The SHA-512 digest of a file's content, in Base64.",
         "fileexists" => "Whether there is a file at a path.",
-        "filemd5" => "The MD5 digest of a file's content in hexadecimal digits.",
+        "filemd5" => "The MD5 digest of a file's content, in hexadecimal.",
         "fileset" => "The names of the files below a directory that match a pattern.",
-        "filesha1" => "The SHA-1 digest of a file's content in hexadecimal digits.",
-        "filesha256" => "The SHA-256 digest of a file's content in hexadecimal digits.",
-        "filesha512" => "The SHA-512 digest of a file's content in hexadecimal digits.",
+        "filesha1" => "The SHA-1 digest of a file's content, in hexadecimal.",
+        "filesha256" => "The SHA-256 digest of a file's content, in hexadecimal.",
+        "filesha512" => "The SHA-512 digest of a file's content, in hexadecimal.",
         "flatten" => "A list in which nested lists, at any depth, are replaced by their elements.",
         "floor" => "The greatest whole number that is less than or equal to the given one.",
         "format" => {
@@ -94,7 +94,7 @@ pub(super) fn description(name: &str) -> &'static str {
              third."
         }
         "max" => "The greatest of the given numbers.",
-        "md5" => "The MD5 digest of a string in hexadecimal digits.",
+        "md5" => "The MD5 digest of a string, in hexadecimal.",
         "merge" => "Maps or objects joined into one. If keys are equal, later arguments take precedence.",
         "min" => "The smallest of the given numbers.",
         "nonsensitive" => {
@@ -128,9 +128,9 @@ pub(super) fn description(name: &str) -> &'static str {
         "setproduct" => "Every combination of one element from each of the given sets or lists.",
         "setsubtract" => "The set of the elements of the first set that are not in the second one.",
         "setunion" => "The set of the elements that at least one of the given sets contains.",
-        "sha1" => "The SHA-1 digest of a string in hexadecimal digits.",
-        "sha256" => "The SHA-256 digest of a string in hexadecimal digits.",
-        "sha512" => "The SHA-512 digest of a string in hexadecimal digits.",
+        "sha1" => "The SHA-1 digest of a string, in hexadecimal.",
+        "sha256" => "The SHA-256 digest of a string, in hexadecimal.",
+        "sha512" => "The SHA-512 digest of a string, in hexadecimal.",
         "signum" => "The sign of a number as -1, 0 or 1.",
         "slice" => "The elements of a list from one index up to, but not including, another.",
         "sort" => "A list of strings in lexicographical order.",

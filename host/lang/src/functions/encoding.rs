@@ -83,7 +83,8 @@ fn urldecode(arguments: &[Value]) -> Outcome {
                 let Some([byte]) = digits.as_deref() else {
                     return Err(Failure::argument(
                         0,
-                        "it has a % without two hexadecimal digits after it; write a literal % as %25",
+                        "it contains a % that is not followed by two hexadecimal digits; write a literal % \
+                        as %25",
                     ));
                 };
                 rest = &rest[2..];

@@ -77,7 +77,7 @@ impl PrivateKey {
 
 /// Parses a private key in one of the formats that `ssh-keygen` and `openssl` write.
 fn private_key(pem: &str) -> Result<PrivateKey, &'static str> {
-    const NOT_PEM: &str = "it is not a private key in PEM form (-----BEGIN ... PRIVATE KEY-----)";
+    const NOT_PEM: &str = "it is not a private key in PEM format (-----BEGIN ... PRIVATE KEY-----)";
     const DAMAGED: &str = "the key is damaged: its content does not match its first line";
     let begin = pem.find("-----BEGIN ").ok_or(NOT_PEM)?;
     let (kind, rest) = pem[begin + "-----BEGIN ".len()..].split_once("-----").ok_or(NOT_PEM)?;

@@ -99,7 +99,7 @@ pub fn parse_json_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     let (value, mut problems) = parse::file(file);
     let rooted = matches!(value.kind, Kind::Object(_) | Kind::Array(_));
     if !rooted {
-        let detail = "A JSON configuration is an object, or an array of objects: its first character is \
+        let detail = "A JSON configuration must be an object or an array of objects: its first character is \
             \"{\" or \"[\".";
         problems.push(Diagnostic::error("Root value must be object", detail).at(value.start_span(file)));
     }

@@ -46,9 +46,9 @@ use self::template::Template;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
-    /// The first byte in the file.
+    /// The offset of the first byte in the file.
     pub(crate) start: usize,
-    /// The byte after the last.
+    /// The offset after the last byte.
     pub(crate) end: usize,
 }
 

@@ -15,7 +15,7 @@ fn loopback() -> IpAddr {
     [127, 0, 0, 1].into()
 }
 
-/// An address of the test network TEST-NET-1, which is unreachable.
+/// Returns an address of the test network TEST-NET-1, which is unreachable.
 fn unreachable_address() -> IpAddr {
     [192, 0, 2, 1].into()
 }

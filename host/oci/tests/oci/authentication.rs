@@ -20,7 +20,7 @@ fn unauthorized(request: &Request, scope: &str) -> Response {
         .header("WWW-Authenticate", format!(r#"Bearer realm="{realm}",service="fake",scope="{scope}""#))
 }
 
-/// A registry that issues the token `token-for-SCOPE` for each scope.
+/// Returns a registry that issues the token `token-for-SCOPE` for each scope.
 fn token_registry(accepts: impl Fn(&Request) -> bool + Send + Sync + 'static) -> FakeRegistry {
     FakeRegistry::start(move |request| {
         if request.path() == "/token" {

@@ -165,7 +165,7 @@ async fn blobs_are_verified() {
     .await;
 }
 
-/// A registry with a provider: an index with a native package and a component.
+/// Returns a registry with a provider: an index with a native package and a component.
 fn provider_registry() -> (FakeRegistry, Sha256Digest) {
     let config = WasmConfig::for_component(
         Sha256Digest::hash(b"component"),

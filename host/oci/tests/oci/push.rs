@@ -16,7 +16,7 @@ fn blob(bytes: &[u8]) -> BlobDescriptor {
     BlobDescriptor { digest: Sha256Digest::hash(bytes), size: bytes.len() as u64 }
 }
 
-/// A registry that stores blobs and manifests, and fails the first `failures` uploads at their end.
+/// Returns a registry that stores blobs and manifests, and fails the first `failures` uploads at their end.
 fn storing_registry(failures: usize) -> (FakeRegistry, Contents) {
     let contents = Contents::default();
     let stored = Arc::clone(&contents);

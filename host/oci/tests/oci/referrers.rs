@@ -35,7 +35,7 @@ fn index(manifests: &[Vec<u8>]) -> Vec<u8> {
     ImageIndex { manifests, ..ImageIndex::default() }.to_bytes()
 }
 
-/// A registry with these manifests; `list` is the response to the request for the referrers.
+/// Returns a registry with these manifests; `list` is the response to the request for the referrers.
 fn registry(
     manifests: Vec<Vec<u8>>,
     list: impl Fn(&str) -> Response + Send + Sync + 'static,

@@ -17,7 +17,7 @@ pub const SIGNED: u32 = 1_706_745_600;
 pub const SIGN_DATA: u8 = 0x02;
 pub const CERTIFY: u8 = 0x01;
 
-/// The name of the file with a key or a signature that GnuPG created.
+/// Returns the content of a file with a key or a signature that GnuPG created.
 pub fn data(name: &str) -> Vec<u8> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -49,7 +49,7 @@ pub fn packet(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[0xc0 | tag, 255], &length.to_be_bytes()[..], body].concat()
 }
 
-/// A subpacket of a signature.
+/// Returns a subpacket of a signature.
 pub fn subpacket(tag: u8, content: &[u8]) -> Vec<u8> {
     [&[u8::try_from(content.len() + 1).unwrap(), tag], content].concat()
 }

@@ -292,9 +292,11 @@ impl Reader<'_> {
             let pattern = variable(text)?;
             let without_stars = text.replace('*', "");
             if !is_full && pattern.literal().is_none() && is_controlling(&without_stars) {
-                return Err("variables like these change what a program executes, and a wildcard does not \
+                return Err(
+                    "such variables change the code that a program executes, and a wildcard does not \
                             grant them; name each variable"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             Ok(pattern)
         };

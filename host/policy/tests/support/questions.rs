@@ -189,7 +189,7 @@ pub const REQUESTS: [&str; 24] = [
 pub const ADDRESSES: [&str; 5] =
     ["93.184.216.34", "127.0.0.1", "10.1.2.3", "169.254.169.254", "::ffff:10.1.2.3"];
 
-/// All requests, by name and by address.
+/// Returns all requests, by name and by address.
 pub fn questions() -> Vec<(AccessRequest, Option<IpAddr>)> {
     let addresses = || std::iter::once(None).chain(ADDRESSES.iter().map(|text| text.parse().ok()));
     let all = REQUESTS.iter().flat_map(|text| addresses().map(move |address| (request(text), address)));

@@ -43,7 +43,7 @@ pub fn launcher() -> (Launcher, Arc<Records>) {
     (Launcher::new(records.clone(), "/usr/bin:/bin".into()), records)
 }
 
-/// A shell script with a usable search path.
+/// Returns a command that runs a shell script with a usable search path.
 pub fn shell(script: &str) -> Command {
     let mut command = Command::new("/bin/sh", vec!["-c".into(), script.into()], PathBuf::from("/"));
     command.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];

@@ -1,4 +1,4 @@
-//! Errors of the login. None of them contains a token, a code or a password.
+//! Login errors. None of them contains a token, a code or a password.
 
 use std::io;
 use std::ops::RangeInclusive;

@@ -51,7 +51,7 @@ fn document_is_requested_once() {
             call.await.unwrap().unwrap();
         }
         assert_eq!(server.lines().len(), 1);
-        // A failed request is not repeated either.
+        // A failed request is not retried either.
         let broken = Server::start_secure().await;
         broken.answer(DOCUMENT, Answer::status(400));
         let host = broken.host();

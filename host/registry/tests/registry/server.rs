@@ -70,7 +70,7 @@ impl Answer {
     }
 }
 
-/// A request that the server received. The names of headers are in lower case.
+/// A request that the server received. Header names are in lower case.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) line: String,

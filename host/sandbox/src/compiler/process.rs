@@ -39,7 +39,7 @@ impl CompilerProcess {
             .arg(limits.memory.value.to_string())
             .env_clear()
             .env("RAYON_NUM_THREADS", threads.to_string())
-            // The memory limit counts what the allocator commits, so it must not commit in advance.
+            // The memory limit counts committed memory, so the allocator must not commit in advance.
             .env("MIMALLOC_ARENA_EAGER_COMMIT", "0")
             .current_dir("/")
             .stdin(Stdio::piped())

@@ -164,7 +164,7 @@ async fn listed(provider: &dyn Provider, limit: Option<u64>, stop_after: usize) 
 async fn listing_ends_after_last_object_or_when_caller_stops() {
     let provider = provider(short());
     assert_eq!(listed(&*provider, Some(70), usize::MAX).await.len(), 70);
-    assert_eq!(listed(&*provider, None, 100).await.len(), 100, "it would go on for ever");
+    assert_eq!(listed(&*provider, None, 100).await.len(), 100, "the list would never end");
     assert_eq!(crate::guest::probe(&*provider, "calls").await, "1", "the instance was given back");
 }
 

@@ -146,7 +146,7 @@ async fn granted_path_has_no_link_in_writable_directory() {
         )
         .await;
         assert!(!project.path("elsewhere/new").exists() && !project.path("project/out/d/new").exists());
-        // The path is also denied if only another plugin may write the outer directory.
+        // The path is also denied if only another plugin may write to the outer directory.
         let other = "}\nplugin \"acme/other\" {\n".to_owned() + &allow("write", &["out"]);
         let provider = project.provider(&(allow("read write", &["out/cache"]) + &other));
         assert_refused(&*provider, &["read:out/cache/key", "list:out/cache", "write:out/cache/new"]).await;

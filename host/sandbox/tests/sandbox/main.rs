@@ -1,5 +1,5 @@
 //! Tests the sandbox with real components, most of which are hostile.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails at the first unexpected result")]
 
 mod answers;
 mod cache;

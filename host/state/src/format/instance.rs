@@ -163,7 +163,7 @@ fn encode_paths(json: &mut String, paths: &[Path]) {
     array.end();
 }
 
-/// An object, and where it belongs.
+/// An object, with its instance key and its deposed key.
 struct DecodedObject {
     key: InstanceKey,
     /// The key of a deposed object; empty for the current object.

@@ -26,7 +26,7 @@ impl ModelError {
         self
     }
 
-    /// The path of the value in the configuration or state that is decoded.
+    /// Returns the path of the value in the configuration or state that is decoded.
     pub fn path(&self) -> Path {
         self.reversed.iter().rev().cloned().collect::<Vec<_>>().into()
     }

@@ -78,7 +78,7 @@ pub trait Provisioner: 'static {
     /// Returns the schema of the provisioner block.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration in addition to the schema. Unknown values must be accepted.
+    /// Checks a configuration in addition to the schema. The check must accept unknown values.
     ///
     /// # Errors
     /// Returns an error if the configuration is invalid.

@@ -230,14 +230,14 @@ impl Attribute {
         self
     }
 
-    /// Requires that a change of the attribute replaces the object.
+    /// Requires that a change to the attribute replaces the object.
     #[must_use]
     pub fn force_new(mut self) -> Self {
         self.modifiers.push(Modifier::ForceNew);
         self
     }
 
-    /// Requires that a change of the attribute replaces the object if the configuration sets the
+    /// Requires that a change to the attribute replaces the object if the configuration sets the
     /// attribute.
     #[must_use]
     pub fn force_new_if_configured(mut self) -> Self {
@@ -245,7 +245,7 @@ impl Attribute {
         self
     }
 
-    /// Requires that a change of the attribute replaces the object if the condition is true.
+    /// Requires that a change to the attribute replaces the object if the condition is true.
     #[must_use]
     pub fn force_new_if(mut self, condition: impl Fn(&AttributePlan<'_>) -> bool + 'static) -> Self {
         self.modifiers.push(Modifier::ForceNewIf(Box::new(condition)));

@@ -129,7 +129,7 @@ impl Block {
         self
     }
 
-    /// Requires that any change of the blocks replaces the object.
+    /// Requires that any change to the blocks replaces the object.
     #[must_use]
     pub fn force_new(mut self) -> Self {
         self.force_new = true;

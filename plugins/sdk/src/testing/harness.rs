@@ -277,7 +277,7 @@ impl ProviderHarness {
         self.apply(&plan)?.ok_or_else(|| Diagnostics::error("No object was created", "").into())
     }
 
-    /// Plans and applies a change of an object, in place or by replacement.
+    /// Plans and applies a change to an object, in place or by replacement.
     pub fn update(
         &self,
         type_name: &str,

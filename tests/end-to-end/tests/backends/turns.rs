@@ -92,7 +92,7 @@ fn both_programs_list_the_same_workspaces() {
 }
 
 #[test]
-fn lock_of_wardian_excludes_terraform() {
+fn wardian_lock_excludes_terraform() {
     if terraform().is_none() {
         return;
     }

@@ -107,7 +107,7 @@ fn embedded_addresses(table: &mut Table) {
 
 type Requests = Arc<Mutex<Vec<String>>>;
 
-/// A server on loopback that records the first lines of requests and their credentials.
+/// Starts a server on loopback that records the first lines of requests and their credentials.
 fn serve() -> Result<(u16, Requests), String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
@@ -159,7 +159,7 @@ fn methods(table: &mut Table) {
     }
 }
 
-/// A name server on a loopback address that resolves the names of one domain.
+/// Starts a name server on a loopback address that resolves the names of one domain.
 fn name_server() -> Result<Option<String>, String> {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let address = format!("127.77.{}.{}", std::process::id() % 250, NEXT.fetch_add(1, Ordering::Relaxed));

@@ -576,7 +576,7 @@ fn files(table: &mut Table) {
     });
 }
 
-/// Arguments that a script passes on from another source.
+/// Arguments that a script forwards from another source.
 fn arguments(table: &mut Table) {
     for (name, before, after) in [
         ("unknown-command", &[] as &[&str], &[] as &[&str]),

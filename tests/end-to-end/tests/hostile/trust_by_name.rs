@@ -232,7 +232,7 @@ fn declarations(table: &mut Table) {
                 ensure(run.code == Some(1), || run.text())?;
                 return Ok(Verdict::Held);
             }
-            escaped_if(!policy.is_ascii(), "the policy contains another name than the one that was shown")
+            escaped_if(!policy.is_ascii(), "the policy contains a name other than the one that was shown")
         });
     }
 }

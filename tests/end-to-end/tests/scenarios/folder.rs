@@ -10,7 +10,7 @@ use wardian_end_to_end::Project;
 #[derive(Debug)]
 pub struct Folder(BTreeMap<String, String>);
 
-/// A change of a file.
+/// A change to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Made,

@@ -17,7 +17,7 @@ fn compiler(milliseconds: u32, memory: u64) -> Child {
         .args(["--compile-component-from-input", &milliseconds.to_string(), &memory.to_string()])
         .env_clear()
         .stdin(Stdio::piped())
-        // As in the host: the memory limit counts what the allocator commits.
+        // As in the host: the memory limit counts committed memory.
         .env("MIMALLOC_ARENA_EAGER_COMMIT", "0")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

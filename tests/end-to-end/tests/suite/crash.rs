@@ -36,7 +36,7 @@ fn command_panic_is_described_in_a_file() {
 }
 
 #[test]
-fn task_panic_is_described_after_the_command() {
+fn task_panic_is_reported_with_its_message() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let seen = project.run("crash -place=task").ended_with(11);
     assert!(report(&project, &seen).contains("requested by the command crash"));

@@ -83,7 +83,7 @@ fn no_file_contains_an_ephemeral_password() {
         project.write(name, format!("{}{}", seen.out, seen.errors));
     }
 
-    // A plan as JSON omits ephemeral values, as in Terraform.
+    // The JSON of a plan omits ephemeral values, as in Terraform.
     let plan = project.read("plan.json");
     assert!(plan.contains(r#""mode":"managed""#) && !plan.contains(r#""mode":"ephemeral""#));
 

@@ -1,6 +1,6 @@
 //! The record of the directories to which granted paths resolve.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails at the first unexpected result")]
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use wardian_end_to_end::Project;
 
-/// A project whose provider reads a file through `home/granted`, a link to `home/one`.
+/// Creates a project whose provider reads a file through `home/granted`, a link to `home/one`.
 fn project() -> Project {
     let project = Project::new(&[("home/one/file", "one"), ("home/two/file", "two")]);
     let granted = project.path("home/granted");

@@ -105,8 +105,8 @@ fn plugin_reaches_granted_hosts_only() {
     assert!(record["bytes_sent"].as_u64() > Some(20) && record["bytes_received"].as_u64() > Some(20));
     assert_eq!(record["rule"], "wardian.policy.hcl:3");
 
-    // The address counts as the name, which many programs map themselves; the server's name in the request
-    // must be the granted one.
+    // A loopback address is treated as `localhost`, because many programs resolve that name themselves. The
+    // host in the request must still be the granted name.
     let (output, records) = confined.attempt(&format!("get:127.0.0.1:{}", granted.port));
     assert_eq!(output, "");
     let record = find(&records, "network", "denied").expect("the denial is recorded");

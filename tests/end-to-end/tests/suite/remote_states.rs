@@ -241,7 +241,7 @@ fn states_are_migrated_between_backends() {
     project.run("init -migrate-state -force-copy").success();
     let other: Value = serde_json::from_slice(&server.state("/other").unwrap()).unwrap();
     assert_eq!(other, local);
-    // Back to a local file.
+    // The state is migrated back to a local file.
     fs::remove_file(project.path("backend.tf")).unwrap();
     project.run("init -migrate-state -force-copy").success();
     assert_eq!(project.state(), local);
@@ -323,7 +323,7 @@ fn wardian_and_terraform_take_turns() {
     ask(&["apply", "-auto-approve", "-input=false", "-var", "v=2"]);
     project.run("plan -detailed-exitcode -var v=2").success();
     assert_eq!(project.run("output -raw o").success().out, "2");
-    // Terraform respects the lock, and Wardian the lock of Terraform.
+    // Terraform respects Wardian's lock, and Wardian respects Terraform's lock.
     server.set_lock("/state", Some(LOCK));
     let output = terraform.command(&project, "plan -input=false -no-color").output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("Error acquiring the state lock"));

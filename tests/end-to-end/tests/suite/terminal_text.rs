@@ -16,7 +16,7 @@ use crate::capability_consent::declaring;
 /// Text that no output may contain unescaped. It is also a valid file name.
 const PAYLOAD: &str = "pay\u{1b}]52;c;eA==\u{7}\u{1b}[2J\rload\u{9b}2K\u{7f}\u{8}\u{202e}\u{2066}\u{2028}\u{200b}\u{feff}\u{e0041}\nForged line";
 
-/// The payload without its line break, for formats in which a text cannot contain one.
+/// Returns the payload without its line break, for formats in which a text cannot contain one.
 fn line() -> &'static str {
     PAYLOAD.split('\n').next().unwrap_or_default()
 }
@@ -87,7 +87,7 @@ fn state(resources: &serde_json::Value, outputs: &serde_json::Value, version: &s
     .to_string()
 }
 
-/// A state with an object whose ID, key and attributes are the payload.
+/// Returns a state with an object whose ID, key and attributes are the payload.
 fn hostile_state() -> String {
     let resources = json!([{
         "mode": "managed", "type": "terraform_data", "name": "a",

@@ -66,7 +66,7 @@ fn full_disk_during_changes_loses_no_object() {
     project.run("apply -auto-approve").success();
     let after = objects(&project.read("terraform.tfstate"));
     assert_eq!(after.len(), 60);
-    assert!(printed.iter().all(|id| after.contains(id)), "an object was made twice");
+    assert!(printed.iter().all(|id| after.contains(id)), "an object was created twice");
     project.run("plan -detailed-exitcode").success();
 }
 

@@ -20,7 +20,7 @@ pub struct Servers {
     arrived: Arc<Mutex<Vec<String>>>,
 }
 
-/// Each test has its own names.
+/// The number of the next server names, which are different in each test.
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 impl Servers {
@@ -91,7 +91,7 @@ impl Servers {
         Self { allowed: allowed_port, forbidden: forbidden_port, abstract_name, shared_memory_key, arrived }
     }
 
-    /// Returns what the forbidden servers received.
+    /// Returns the data that the forbidden servers received.
     pub fn arrived(&self) -> Vec<String> {
         thread::sleep(Duration::from_millis(20));
         self.arrived.lock().unwrap().clone()

@@ -241,7 +241,7 @@ fn states(project: &Project) -> Result<Vec<(&'static str, Value)>> {
     Ok(vec![("apply", created), ("destroy", destroyed)])
 }
 
-/// A namespace that is managed through a context of a kubeconfig.
+/// Returns a namespace that is managed through a context of a kubeconfig.
 fn namespace(context: &str, kubeconfig: &str) -> String {
     format!(
         "resource \"peers_namespace\" \"{context}\" {{

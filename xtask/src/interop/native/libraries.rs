@@ -72,7 +72,7 @@ fn resolve_and_connect(
             let output = project.fail_to_apply()?;
             ensure!(
                 output.contains("lookup localhost"),
-                "{what}: another error than of name resolution:\n{output}"
+                "{what}: the error is not a name resolution error:\n{output}"
             );
             seen.push(format!("{what}: not resolved, as documented"));
         }
@@ -88,7 +88,7 @@ fn resolve_and_connect(
     Ok(RowResult::Works(format!("level {level}; {}", seen.join(", "))))
 }
 
-/// A connection that is open while the object is created.
+/// Returns a connection that is open while the object is created.
 pub(super) fn connection(protocol: &str, host: &str, port: u16, messages: u32, pause: u64) -> String {
     format!(
         "resource \"peers_connection\" \"it\" {{

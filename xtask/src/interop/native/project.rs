@@ -53,7 +53,7 @@ impl<'a> Suite<'a> {
         Ok(suite)
     }
 
-    /// The directory with the exec credential program.
+    /// Returns the directory with the exec credential program.
     fn tools(&self) -> PathBuf {
         self.place.join("tools")
     }
@@ -214,7 +214,7 @@ impl Project {
         Ok(result.transcript)
     }
 
-    /// The level at which this project's plugin is confined.
+    /// Returns the level at which this project's plugin is confined.
     pub(super) fn level(&self) -> Result<String> {
         level(&self.program, &self.directory)
     }

@@ -1,4 +1,4 @@
-//! The results: rows are peers and what they do, columns are accounts.
+//! The results: rows are peers and their actions, columns are accounts.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

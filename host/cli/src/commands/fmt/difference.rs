@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn difference_has_unified_format() {
+    fn diff_has_unified_format() {
         assert_eq!(
             unified("x.tf", "a=1\nbb=2\n", "a  = 1\nbb = 2\n"),
             "--- old/x.tf\n+++ new/x.tf\n@@ -1,2 +1,2 @@\n-a=1\n-bb=2\n+a  = 1\n+bb = 2\n"

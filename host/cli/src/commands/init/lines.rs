@@ -187,7 +187,7 @@ pub(super) fn signing(shell: &Shell, selection: &Selection) {
     shell.say(own_or_literal(shell, &own.into(), literal));
 }
 
-/// Reports a change of the lock file.
+/// Reports a change to the lock file.
 pub(super) fn lock_file(shell: &Shell, change: LockChange) {
     let product = shell.product();
     let (name, command) = (product.name(), product.command());

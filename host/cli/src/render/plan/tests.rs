@@ -45,12 +45,12 @@ fn provider() -> ProviderConfigAddress {
     r#"provider["terraform.io/builtin/terraform"]"#.parse().unwrap()
 }
 
-/// A change without an action reason.
+/// Returns a change without an action reason.
 fn change(address: &str, action: Action, before: Value, after: Value, schema: Arc<Schema>) -> ResourceChange {
     ResourceChange::new(address.parse().unwrap(), provider(), action, (before, after), schema)
 }
 
-/// A plan without changes.
+/// Returns a plan without changes.
 fn empty_plan(mode: Mode) -> Plan {
     Plan {
         mode,

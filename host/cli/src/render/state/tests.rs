@@ -8,13 +8,13 @@ use wardian_value::{Marks, PathMarks, Type, json};
 
 use super::*;
 
-/// A state with modules, keys, outputs of every kind, a tainted and a deposed
+/// Returns a state with modules, keys, outputs of every kind, a tainted and a deposed
 /// object, and checks.
 pub(in crate::render) fn recorded() -> State {
     decode_state(include_bytes!("../snapshots/state.tfstate")).unwrap().unwrap()
 }
 
-/// All objects of a state of the built-in provider.
+/// Returns all objects of a state of the built-in provider.
 pub(in crate::render) fn objects(state: &State) -> Vec<StateObject<'_>> {
     let mut objects = Vec::new();
     for (address, provider, instance) in state.instances() {

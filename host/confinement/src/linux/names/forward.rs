@@ -1,4 +1,4 @@
-//! Forwards queries for other records than addresses to the machine's name servers.
+//! Forwards queries for records other than addresses to the machine's name servers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;

@@ -369,7 +369,7 @@ impl Unpack<'_> {
             }
             _ => {
                 let detail =
-                    format!("The content of a {} block is an object, or an array of objects.", self.kind);
+                    format!("The content of a {} block must be an object or an array of objects.", self.kind);
                 self.problems.push(wrong_type(&detail, value.start_span(self.file)));
             }
         }

@@ -92,8 +92,8 @@ impl Parser<'_> {
     }
 
     fn no_value(&mut self, kind: TokenKind, token: Token) {
-        let needed = "A value is a string in double quotes, a number, true, false, null, an object or an \
-            array.";
+        let needed = "A value must be a string in double quotes, a number, true, false, null, an object or \
+        an array.";
         match kind {
             TokenKind::CloseBracket => {
                 self.problem("Missing array element value", needed, token.place());
@@ -172,7 +172,7 @@ impl Parser<'_> {
             Kind::Array(_) | Kind::Object(_) => (name.start, name.start + 1),
             _ => (name.start, name.end),
         };
-        let detail = "The name of a property is a string in double quotes.";
+        let detail = "The name of a property must be a string in double quotes.";
         self.problem("Invalid object property name", detail, place);
     }
 

@@ -470,7 +470,7 @@ impl Pair<'_> {
     fn check_links(guard: &FileGuard, from: &ResolvedPath, to: &ResolvedPath) -> Result<(), FileError> {
         let refuse = |error| match error {
             FileAccessError::Outside { path } => {
-                let reason = "a symbolic link would lead to another file from its new directory; remove the \
+                let reason = "a symbolic link would resolve to another file in its new directory; remove the \
                     link first";
                 guard.refuse(&path, FileOperation::Write, reason)
             }

@@ -5,7 +5,7 @@
 //! operations, the host reads files for the operator, and a new run may begin, in which the grants
 //! are resolved again. The oracle does not use this crate's resolution: the kernel reports the path
 //! of each opened file, and each file that plugins must not read contains its own path. An escape
-//! is an access to a file, or a change of a file, outside of the grants.
+//! is an access to a file, or a change to a file, outside of the grants.
 //!
 //! Most operations use existing paths, for which path resolution succeeds. Many paths are in
 //! directories that both plugins may access.

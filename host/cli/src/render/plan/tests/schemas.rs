@@ -29,7 +29,7 @@ fn block(nesting: BlockNesting) -> NestedBlock {
     NestedBlock { block, nesting, min_items: 0, max_items: 0 }
 }
 
-/// The schema of `mock_thing`.
+/// Returns the schema of `mock_thing`.
 pub(super) fn thing() -> Arc<Schema> {
     let object = Type::object([("a", Type::String), ("b", Type::Number)]);
     let mut schema = schema_of([
@@ -78,7 +78,7 @@ pub(super) fn thing() -> Arc<Schema> {
     Arc::new(schema)
 }
 
-/// A schema without attributes.
+/// Returns a schema without attributes.
 fn bare() -> Arc<Schema> {
     let nested = || NestedBlock {
         block: schema_of([("a", Type::String)]).block,
