@@ -18,7 +18,7 @@ pub(crate) struct Programs<'a> {
 }
 
 impl Programs<'_> {
-    pub(crate) fn initialise(&self, directory: &Path) -> Result<()> {
+    pub(crate) fn initialize(&self, directory: &Path) -> Result<()> {
         if let Some(theirs) = self.theirs {
             run(theirs, directory, &["init", "-input=false"])?;
         }

@@ -52,7 +52,7 @@ fn fan(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
         "resource \"terraform_data\" \"a\" {\n  count = 1000\n  input = count.index\n}\n\n\
          resource \"terraform_data\" \"b\" {\n  count = 1000\n  input = terraform_data.a[count.index].id\n}\n",
     )?;
-    programs.initialise(directory)?;
+    programs.initialize(directory)?;
     let ours = repeated(RUNS, || measured(programs.ours, directory, PLAN))?;
     let theirs = programs.of_terraform(1, directory, PLAN)?;
     let of_terraform = |pick: fn(&[Measurement]) -> f64| theirs.as_deref().map(pick);
@@ -72,7 +72,7 @@ fn chain(directory: &Path, programs: &Programs<'_>) -> Result<Row> {
         );
     }
     write(&directory.join("main.tf"), &text)?;
-    programs.initialise(directory)?;
+    programs.initialize(directory)?;
     let ours = repeated(RUNS, || measured(programs.ours, directory, PLAN))?;
     let theirs = programs.of_terraform(1, directory, PLAN)?;
     Ok(shared("plan of a chain of 2000", "ms", wall(&ours), theirs.as_deref().map(wall), PLAN_SHARE))
@@ -80,7 +80,7 @@ fn chain(directory: &Path, programs: &Programs<'_>) -> Result<Row> {
 
 fn apply(directory: &Path, programs: &Programs<'_>) -> Result<Row> {
     write(&directory.join("main.tf"), &independent(1000))?;
-    programs.initialise(directory)?;
+    programs.initialize(directory)?;
     let fresh = |program: &Path| {
         without_state(directory)?;
         measured(program, directory, APPLY)

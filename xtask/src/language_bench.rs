@@ -37,7 +37,7 @@ pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Resu
 fn one_large(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
     let file = directory.join("main.tf");
     write(&file, &large())?;
-    programs.initialise(directory)?;
+    programs.initialize(directory)?;
     let ours = repeated(RUNS, || measured(programs.ours, directory, &["validate"]))?;
     let theirs = programs.of_terraform(RUNS, directory, &["validate"])?;
     let layout = repeated(RUNS, || measured(programs.ours, directory, &["fmt", "-check"]))?;
@@ -52,7 +52,7 @@ fn one_large(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
 fn many_modules(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
     write(&directory.join("called/main.tf"), &called())?;
     write(&directory.join("main.tf"), &calling())?;
-    programs.initialise(directory)?;
+    programs.initialize(directory)?;
     [("validate", &["validate"][..]), ("plan", &["plan", "-input=false"][..])]
         .into_iter()
         .map(|(name, arguments)| {

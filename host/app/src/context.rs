@@ -15,7 +15,7 @@ use wardian_config::{Configuration, Files, GatedFiles, InstalledModules, LoadedR
 use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_download::{DownloadObserver, NetworkAccess};
 use wardian_engine::{Directories, EngineContext, Events, ObjectSecrets};
-use wardian_install::catalogue::Catalogue;
+use wardian_install::catalog::Catalog;
 use wardian_install::cli_config::{CliConfig, CliConfigError, LoadedCliConfig};
 use wardian_install::installed::{ResolveError, ResolvedPlugins, resolve};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
@@ -34,7 +34,7 @@ use wardian_state::State;
 use wardian_value::Str;
 
 use crate::backend;
-use crate::catalogue;
+use crate::catalog;
 use crate::configuration_shape::{CONFIGURATION_TARGET, ConfigurationShape};
 use crate::consent_lock;
 use crate::environment::ProcessEnvironment;
@@ -70,7 +70,7 @@ pub struct AppContext {
     /// The selected workspace.
     pub workspace: Workspace,
     /// The embedded plugins.
-    pub catalogue: Catalogue,
+    pub catalog: Catalog,
     /// Whether the warnings of the CLI configuration have been shown. The file is read when it is
     /// needed, and its warnings are shown only once.
     has_shown_cli_config_warnings: AtomicBool,
@@ -132,7 +132,7 @@ impl AppContext {
         let directory = std::env::current_dir().map_err(|error| {
             AppError::new("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
-        let catalogue = catalogue::embedded();
+        let catalog = catalog::embedded();
         let reattached = parse_reattachments(environment.reattached()).map_err(|error| {
             let detail = format!("The variable TF_REATTACH_PROVIDERS is not valid: {error}.");
             AppError::new("Invalid value for TF_REATTACH_PROVIDERS", detail)
@@ -144,7 +144,7 @@ impl AppContext {
             directory,
             started_in,
             workspace,
-            catalogue,
+            catalog,
             has_shown_cli_config_warnings: AtomicBool::new(false),
             shown_warnings: Mutex::default(),
             reattached,
@@ -297,8 +297,8 @@ impl AppContext {
         let recorded = plugin_path::read(&self.data_directory());
         let given = recorded.map(|directories| plugin_path::installation(&directories));
         let installation = given.as_ref().or(config.provider_installation.as_ref());
-        let mut sources = Sources::new(&self.catalogue, installation, &implied, Platform::current())
-            .map_err(|error| {
+        let mut sources =
+            Sources::new(&self.catalog, installation, &implied, Platform::current()).map_err(|error| {
                 AppError::new("Plugin directory cannot be read", sentence(&error.to_string()))
             })?;
         sources.running = self.reattached.keys().cloned().collect();
@@ -531,7 +531,7 @@ impl AppContext {
         policy: &Policy,
         artifacts: &BTreeMap<ProviderAddress, PluginArtifact>,
     ) -> Result<BTreeMap<PathBuf, PathBuf>, AppError> {
-        let provisioners = catalogue::provisioner_types();
+        let provisioners = catalog::provisioner_types();
         let provisioners = provisioners.iter().map(|name| ProviderAddress::built_in(name));
         let used: Vec<ProviderAddress> = artifacts.keys().cloned().chain(provisioners).collect();
         self.check_grants(policy, OnChange::Reject, |granted| {
@@ -600,7 +600,7 @@ impl AppContext {
             .filter(|(address, _)| requirements.providers.contains_key(address))
             .map(|(address, path)| {
                 let place = format!(" - {} in {}", address.for_display(), path.display());
-                match self.catalogue.versions_of(address).max() {
+                match self.catalog.versions_of(address).max() {
                     Some(embedded) => format!("{place}, instead of the embedded v{embedded}"),
                     None => place,
                 }

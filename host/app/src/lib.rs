@@ -21,7 +21,7 @@ pub mod backend;
 pub mod backend_init;
 pub mod built_in;
 mod cancellation;
-pub mod catalogue;
+pub mod catalog;
 pub mod compatibility;
 mod configuration_shape;
 pub mod consent;

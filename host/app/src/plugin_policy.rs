@@ -12,11 +12,11 @@ use wardian_install::package::ComponentArtifact;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_policy::{PluginPolicy, Policy};
 
-use crate::catalogue;
+use crate::catalog;
 
 /// Returns the policy for a component. It depends on the component's code.
 fn policy_for(policy: &Policy, component: &ComponentArtifact) -> PluginPolicy {
-    if catalogue::is_embedded_code(&component.address, component.sha256) {
+    if catalog::is_embedded_code(&component.address, component.sha256) {
         policy.for_trusted_code(&component.address)
     } else {
         policy.for_plugin(&component.address)
@@ -52,9 +52,9 @@ mod tests {
     }
 
     fn embedded(address: &str) -> Vec<u8> {
-        let (address, catalogue) = (ProviderAddress::parse(address).unwrap(), catalogue::embedded());
-        let version = catalogue.versions_of(&address).max().unwrap().clone();
-        catalogue.find(&address, &version).unwrap().bytes.to_vec()
+        let (address, catalog) = (ProviderAddress::parse(address).unwrap(), catalog::embedded());
+        let version = catalog.versions_of(&address).max().unwrap().clone();
+        catalog.find(&address, &version).unwrap().bytes.to_vec()
     }
 
     fn origins() -> [PluginOrigin; 4] {

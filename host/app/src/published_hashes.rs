@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn published_hashes_are_valid_and_belong_to_embedded_versions() {
         for (address, version, hashes) in PUBLISHED {
-            let embedded = crate::catalogue::embedded();
+            let embedded = crate::catalog::embedded();
             let plugin = embedded.iter().find(|plugin| plugin.address.to_string() == address);
             assert_eq!(
                 plugin.map(|plugin| plugin.version.to_string()),

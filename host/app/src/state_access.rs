@@ -37,7 +37,7 @@ pub enum LockPurpose {
     Apply,
     /// Applying a saved plan.
     SavedPlan,
-    /// Updating the state from the real objects.
+    /// Updating the state from the remote objects.
     Refresh,
     /// Copying the state to another backend.
     Migration,

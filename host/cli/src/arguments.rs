@@ -1,7 +1,7 @@
 //! The command line: commands, options and their meaning.
 //!
 //! Options are declared once, here, for clap. Users type them as in Terraform, with one dash.
-//! [`normalise`] converts the typed form to the form that clap expects and rejects unknown
+//! [`normalize`] converts the typed form to the form that clap expects and rejects unknown
 //! options; it derives all names from the commands below. Terraform's commands and options that
 //! are not available yet are in [`unsupported`].
 
@@ -10,7 +10,7 @@ mod configuration;
 mod help;
 mod inspection;
 mod login;
-mod normalise;
+mod normalize;
 mod operation;
 mod options;
 mod plugin;
@@ -34,7 +34,7 @@ use wardian_app::ProcessEnvironment;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Status, Usage};
 
-use normalise::Normalised;
+use normalize::Normalised;
 
 pub(crate) use audit::*;
 pub(crate) use configuration::*;
@@ -311,20 +311,20 @@ pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
 pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> Result<Request, Usage> {
     let mut root = CommandLine::command();
     root.build();
-    let normalised = normalise::normalise(&root, given, environment)?;
-    let command = normalised.command.join(" ");
-    let status = match (normalised.asks_for_help, normalised.is_complete, normalised.command.is_empty()) {
+    let normalized = normalize::normalize(&root, given, environment)?;
+    let command = normalized.command.join(" ");
+    let status = match (normalized.asks_for_help, normalized.is_complete, normalized.command.is_empty()) {
         (true, _, _) => Some(Status::Success),
         (false, true, _) => None,
         (false, false, true) => Some(Status::NothingAsked),
         (false, false, false) => Some(Status::Failed),
     };
     if let Some(status) = status {
-        let Normalised { command, is_about_environment, .. } = normalised;
+        let Normalised { command, is_about_environment, .. } = normalized;
         let page = HelpPage { root, command, is_about_environment };
         return Ok(Request::Help(Box::new(page), status));
     }
-    if command == "policy learn" && !normalised.arguments.iter().any(|argument| argument == "--") {
+    if command == "policy learn" && !normalized.arguments.iter().any(|argument| argument == "--") {
         return Err(Usage {
             summary: "Command missing".to_owned(),
             detail:
@@ -334,10 +334,10 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> R
             command,
         });
     }
-    let arguments = std::iter::once(OsString::from("wardian")).chain(normalised.arguments.iter().cloned());
+    let arguments = std::iter::once(OsString::from("wardian")).chain(normalized.arguments.iter().cloned());
     let usage = |error: clap::Error| {
         let mut usage = usage(&error, &command);
-        usage.detail.push_str(&note_on_environment(&error, &normalised));
+        usage.detail.push_str(&note_on_environment(&error, &normalized));
         usage
     };
     let matches = root.try_get_matches_from_mut(arguments).map_err(usage)?;
@@ -358,14 +358,14 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> R
 }
 
 /// Names the environment variable that contains an invalid argument.
-fn note_on_environment(error: &clap::Error, normalised: &Normalised) -> String {
+fn note_on_environment(error: &clap::Error, normalized: &Normalised) -> String {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.as_str(),
         _ => "",
     };
     let option = context(ContextKind::InvalidArg).split([' ', '=']).next().unwrap_or_default();
     let with_value = format!("{option}={}", context(ContextKind::InvalidValue));
-    normalised.environment_note(|argument| argument == option || argument == &*with_value)
+    normalized.environment_note(|argument| argument == option || argument == &*with_value)
 }
 
 fn usage(error: &clap::Error, command: &str) -> Usage {

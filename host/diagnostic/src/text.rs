@@ -36,7 +36,7 @@ pub enum Tone {
 /// Adds color to rendered text. The text is also readable without color.
 pub trait Style {
     /// Returns the text to be written before and after text with this role.
-    fn around(&self, tone: Tone) -> (&'static str, &'static str);
+    fn delimiters(&self, tone: Tone) -> (&'static str, &'static str);
 
     /// Returns whether the style highlights marked text in a source line. If not, a separate line
     /// underlines the text.
@@ -56,7 +56,7 @@ pub trait Style {
 pub struct NoStyle;
 
 impl Style for NoStyle {
-    fn around(&self, _tone: Tone) -> (&'static str, &'static str) {
+    fn delimiters(&self, _tone: Tone) -> (&'static str, &'static str) {
         ("", "")
     }
 }
@@ -66,7 +66,7 @@ impl Style for NoStyle {
 pub struct PlainStyle;
 
 impl Style for PlainStyle {
-    fn around(&self, _tone: Tone) -> (&'static str, &'static str) {
+    fn delimiters(&self, _tone: Tone) -> (&'static str, &'static str) {
         ("", "")
     }
 
@@ -93,7 +93,7 @@ impl Diagnostic {
             Severity::Error => Tone::Error,
             Severity::Warning => Tone::Warning,
         };
-        let (before, after) = style.around(tone);
+        let (before, after) = style.delimiters(tone);
         let mut text = PrintableText::new();
         let rule = |text: &mut PrintableText, sign: &'static str| {
             text.push(before);
@@ -310,7 +310,7 @@ fn push(text: &mut PrintableText, style: &dyn Style, tone: Tone, part: Printable
     if part.is_empty() {
         return;
     }
-    let (before, after) = style.around(tone);
+    let (before, after) = style.delimiters(tone);
     text.push(before);
     text.append(&part);
     text.push(after);
@@ -358,7 +358,7 @@ mod tests {
     struct Underlined;
 
     impl Style for Underlined {
-        fn around(&self, tone: Tone) -> (&'static str, &'static str) {
+        fn delimiters(&self, tone: Tone) -> (&'static str, &'static str) {
             if tone == Tone::Mark { ("<", ">") } else { ("", "") }
         }
 

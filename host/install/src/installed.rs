@@ -16,7 +16,7 @@
 //! With a plugin cache, a downloaded package is installed in the cache, and `PLATFORM` is a symbolic
 //! link to its directory there, or a copy.
 //!
-//! Later commands first search this tree for a component, then in the catalogue, then for a native
+//! Later commands first search this tree for a component, then in the catalog, then for a native
 //! package: the selection of the last `init` takes precedence, and a native package that Terraform
 //! installed does not replace an embedded plugin.
 //!
@@ -396,7 +396,7 @@ fn resolve_one(
         return check(address, entry, opened);
     }
     if sources.embedded_covers(address)
-        && let Some(plugin) = sources.catalogue.find(address, version)
+        && let Some(plugin) = sources.catalog.find(address, version)
     {
         let opened = OpenedPackage::embedded(plugin);
         let is_recorded = entry.hashes.contains(&opened.content_hash);

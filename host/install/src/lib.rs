@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! cli_config ──┐
-//! catalogue ───┼─> sources ─┐
+//! catalog ───┼─> sources ─┐
 //! mirror ──────┤            │
 //! network_source ───────────┤
 //! plugin_directories ───────┤
@@ -27,7 +27,7 @@
 //! - the lock file is replaced atomically.
 
 mod archive;
-pub mod catalogue;
+pub mod catalog;
 pub mod cli_config;
 pub mod download_area;
 pub mod file_digests;

@@ -27,7 +27,7 @@ use zip::result::ZipError;
 pub use mismatch::PackageMismatch;
 
 use crate::archive::{PackageArchive, UnpackError};
-use crate::catalogue::EmbeddedPlugin;
+use crate::catalog::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
 use crate::hash::{
     DirectoryHashError, PackageFiles, PackageHash, Sha256Digest, component_file_name, program_file_name,

@@ -319,7 +319,7 @@ impl Selector<'_> {
 
     /// Returns the version of the component that the lock file selects, if the plugin is a native
     /// program. If the locked package is no longer available, it is assumed to be a component if
-    /// the catalogue contains a component of the provider.
+    /// the catalog contains a component of the provider.
     fn replaced_component(&self, address: &ProviderAddress, plugin: &SelectedPlugin) -> Option<Version> {
         let entry = self.lock.providers.get(address)?;
         if !matches!(plugin.artifact, PluginArtifact::Native(_)) || plugin.reason == SelectionReason::Locked {
@@ -329,7 +329,7 @@ impl Selector<'_> {
             Some(Ok(opened)) if opened.hashes().any(|hash| entry.hashes.contains(hash)) => {
                 matches!(opened.artifact, PluginArtifact::Component(_))
             }
-            _ => self.sources.catalogue.versions_of(address).next().is_some(),
+            _ => self.sources.catalog.versions_of(address).next().is_some(),
         };
         was_component.then(|| entry.version.clone())
     }
@@ -416,7 +416,7 @@ impl Selector<'_> {
                 address: address.clone(),
                 required_by: self.requirements.required_by(address),
                 searched: survey.searched,
-                similar: self.sources.catalogue.similar(address).cloned(),
+                similar: self.sources.catalog.similar(address).cloned(),
             });
         };
         let entry = self.lock.providers.get(address).filter(|entry| entry.version == offer.version);
@@ -489,7 +489,7 @@ impl Selector<'_> {
         if has_published || self.options.lock_file == LockFilePolicy::ReadOnly {
             return;
         }
-        let plugin = self.sources.catalogue.find(address, version);
+        let plugin = self.sources.catalog.find(address, version);
         let published = plugin.into_iter().flat_map(|plugin| plugin.published_hashes);
         hashes.extend(published.filter_map(|hash| PackageHash::parse(hash).ok()));
     }

@@ -7,15 +7,15 @@
 //!   `*/*/*` matches all providers. `exclude` takes precedence.
 //! - Of all methods that may serve a provider, the method with the newest acceptable version is
 //!   used; if several methods have that version, the first of them in the list is used.
-//! - The embedded catalogue is the first method and serves all of its plugins. A block
-//!   `embedded { include = […] exclude = […] }` in `provider_installation` moves the catalogue to
+//! - The embedded catalog is the first method and serves all of its plugins. A block
+//!   `embedded { include = […] exclude = […] }` in `provider_installation` moves the catalog to
 //!   that position and restricts it to these providers. (Terraform rejects that block, so put it
 //!   into a file that only Wardian reads.)
-//! - If the embedded catalogue has an acceptable version, no other method is used, since an
+//! - If the embedded catalog has an acceptable version, no other method is used, since an
 //!   embedded plugin needs neither a file nor a connection.
 //! - Provisioners that are identified only by a name are also searched for in plugin directories,
 //!   regardless of `provider_installation`; other plugins are not.
-//! - Without `provider_installation` the methods are: the catalogue, each implied directory that
+//! - Without `provider_installation` the methods are: the catalog, each implied directory that
 //!   exists, then `direct` for every provider without a directory in any implied directory.
 //!
 //! This module lists implied directories, and performs no other I/O: the caller provides the client
@@ -30,7 +30,7 @@ use wardian_address::{
     DEFAULT_HOST, DIRECTORY_HOST, DIRECTORY_NAMESPACE, ProviderAddress, ProviderAddressError,
 };
 
-use crate::catalogue::Catalogue;
+use crate::catalog::Catalog;
 use crate::file_digests::FileDigests;
 use crate::mirror::{FilesystemMirror, MirrorError, Platform};
 use crate::network_source::{NetworkMethod, NetworkSource, WantedPackage};
@@ -40,7 +40,7 @@ use crate::plugin_directories::PluginDirectories;
 /// All sources of plugins.
 #[derive(Debug, Clone)]
 pub struct Sources<'a> {
-    pub catalogue: &'a Catalogue,
+    pub catalog: &'a Catalog,
     /// The methods in the listed order. They include [`InstallationMethodKind::Embedded`], unless
     /// the configuration excludes it.
     pub methods: Vec<InstallationMethod>,
@@ -197,7 +197,7 @@ impl<'a> Sources<'a> {
     /// # Errors
     /// Returns an error if an implied directory exists but cannot be listed.
     pub fn new(
-        catalogue: &'a Catalogue,
+        catalog: &'a Catalog,
         installation: Option<&ProviderInstallation>,
         implied_directories: &[PathBuf],
         platform: Platform,
@@ -216,7 +216,7 @@ impl<'a> Sources<'a> {
             );
         }
         Ok(Self {
-            catalogue,
+            catalog,
             methods,
             overrides,
             running: BTreeSet::new(),
@@ -261,7 +261,7 @@ impl<'a> Sources<'a> {
         self.methods.iter().filter(move |method| method.scope.covers(address))
     }
 
-    /// Returns whether the catalogue may serve a provider.
+    /// Returns whether the catalog may serve a provider.
     pub fn embedded_covers(&self, address: &ProviderAddress) -> bool {
         self.methods_for(address).any(|method| method.kind == InstallationMethodKind::Embedded)
     }
@@ -331,9 +331,9 @@ mod tests {
     fn implied_directories_exclude_the_registry_for_their_providers() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("registry.terraform.io/acme/dns")).unwrap();
-        let catalogue = Catalogue::default();
+        let catalog = Catalog::default();
         let directories = [root.path().to_owned(), root.path().join("missing")];
-        let sources = Sources::new(&catalogue, None, &directories, Platform::current()).unwrap();
+        let sources = Sources::new(&catalog, None, &directories, Platform::current()).unwrap();
         let kinds = |source: &str| -> Vec<String> {
             sources
                 .methods_for(&address(source))
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn embedded_method_can_be_reordered_and_restricted() {
-        let catalogue = Catalogue::default();
+        let catalog = Catalog::default();
         let installation = ProviderInstallation {
             overrides: BTreeMap::new(),
             methods: vec![
@@ -369,7 +369,7 @@ mod tests {
                 },
             ],
         };
-        let sources = Sources::new(&catalogue, Some(&installation), &[], Platform::current()).unwrap();
+        let sources = Sources::new(&catalog, Some(&installation), &[], Platform::current()).unwrap();
         assert!(sources.embedded_covers(&address("random")));
         assert!(!sources.embedded_covers(&address("acme/dns")));
         assert_eq!(sources.methods.len(), 2);

@@ -16,7 +16,7 @@
 //!
 //! A rule whose list of hosts or directories becomes empty is omitted.
 
-mod catalogue;
+mod catalog;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use wardian_lang::{Attribute, Block, Body, parse_body};
 use crate::capability_request::{CapabilityRequest, CapabilityRequestError, RuleArgument};
 use crate::host_pattern::HostPattern;
 use crate::suggest::string_literal;
-use catalogue::TEMPLATES;
+use catalog::TEMPLATES;
 
 /// The placeholders for the user's values.
 const HOSTS: &str = "{hosts}";

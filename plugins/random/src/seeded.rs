@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checksum_matches_catalogue_value() {
+    fn checksum_matches_catalog_value() {
         assert_eq!(checksum(b"123456789"), 0xb909_56c7_75a4_1001);
     }
 

@@ -21,7 +21,7 @@ use wardian_process::Launcher;
 use wardian_sandbox::{LoadEvent, ProvisionerGrants};
 use wardian_value::Str;
 
-use crate::catalogue;
+use crate::catalog;
 use crate::environment::ProcessEnvironment;
 use crate::plugin_name::plugin_name;
 use crate::plugin_policy;
@@ -67,7 +67,7 @@ impl ProcessAuthority for DenyAll {
 #[async_trait]
 impl ProvisionerSource for Plugins {
     fn provisioner_types(&self) -> Vec<Str> {
-        let mut types = catalogue::provisioner_types();
+        let mut types = catalog::provisioner_types();
         types.extend(self.by_address.keys().filter_map(provisioner_label).map(Str::from));
         types
     }
@@ -94,7 +94,7 @@ impl ProvisionerSource for Plugins {
 /// Returns the address of the plugin to which a label refers; `None` for an embedded provisioner,
 /// which no file can replace.
 fn plugin_address(type_name: &str) -> Option<ProviderAddress> {
-    let is_embedded = catalogue::provisioner_types().iter().any(|known| **known == *type_name);
+    let is_embedded = catalog::provisioner_types().iter().any(|known| **known == *type_name);
     provisioner_address(type_name).ok().filter(|_| !is_embedded)
 }
 
@@ -118,7 +118,7 @@ pub fn require(
 impl Plugins {
     /// Returns a provisioner's component; `None` if the provisioner is not a component.
     pub(crate) fn provisioner_component(&self, type_name: &str) -> Option<ComponentArtifact> {
-        let artifact = match catalogue::provisioner(type_name) {
+        let artifact = match catalog::provisioner(type_name) {
             Some(embedded) => OpenedPackage::embedded(&embedded).artifact,
             None => self.by_address.get(&plugin_address(type_name)?)?.artifact.clone(),
         };

@@ -19,9 +19,9 @@ fn option_values_may_be_invalid_utf_8() {
 
 #[test]
 fn state_subcommands_have_aliases() {
-    assert_eq!(normalised(&["state", "ls"]), "state|list");
-    assert_eq!(normalised(&["state", "move", "a.b", "a.c"]), "state|mv|a.b|a.c");
-    assert_eq!(normalised(&["state", "remove", "a.b"]), "state|rm|a.b");
+    assert_eq!(normalized(&["state", "ls"]), "state|list");
+    assert_eq!(normalized(&["state", "move", "a.b", "a.c"]), "state|mv|a.b|a.c");
+    assert_eq!(normalized(&["state", "remove", "a.b"]), "state|rm|a.b");
 }
 
 #[test]
@@ -57,17 +57,17 @@ fn environment(variables: &[(&str, &str)]) -> ProcessEnvironment {
     variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn normalised_with(line: &[&str], variables: &[(&str, &str)]) -> Result<String, Usage> {
+fn normalized_with(line: &[&str], variables: &[(&str, &str)]) -> Result<String, Usage> {
     let mut root = CommandLine::command();
     root.build();
     let given = line.iter().map(OsString::from).collect();
-    let normalised = normalise::normalise(&root, given, &environment(variables))?;
-    let arguments: Vec<_> = normalised.arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    let normalized = normalize::normalize(&root, given, &environment(variables))?;
+    let arguments: Vec<_> = normalized.arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     Ok(arguments.join("|"))
 }
 
-fn normalised(line: &[&str]) -> String {
-    normalised_with(line, &[]).unwrap()
+fn normalized(line: &[&str]) -> String {
+    normalized_with(line, &[]).unwrap()
 }
 
 fn parsed(line: &[&str]) -> Command {
@@ -91,38 +91,38 @@ fn command_definitions_pass_clap_checks() {
 
 #[test]
 fn single_dash_options_become_double_dash() {
-    assert_eq!(normalised(&["apply", "-auto-approve"]), "apply|--auto-approve");
-    assert_eq!(normalised(&["apply", "--auto-approve"]), "apply|--auto-approve");
-    assert_eq!(normalised(&["-chdir=x", "plan", "-out=p"]), "--chdir=x|plan|--out=p");
-    assert_eq!(normalised(&["state", "list", "-id", "x"]), "state|list|--id=x");
-    assert_eq!(normalised(&["init", "-cloud=false"]), "init|--backend=false");
+    assert_eq!(normalized(&["apply", "-auto-approve"]), "apply|--auto-approve");
+    assert_eq!(normalized(&["apply", "--auto-approve"]), "apply|--auto-approve");
+    assert_eq!(normalized(&["-chdir=x", "plan", "-out=p"]), "--chdir=x|plan|--out=p");
+    assert_eq!(normalized(&["state", "list", "-id", "x"]), "state|list|--id=x");
+    assert_eq!(normalized(&["init", "-cloud=false"]), "init|--backend=false");
 }
 
 #[test]
 fn switch_values_are_parsed_like_go_booleans() {
-    assert_eq!(normalised(&["apply", "-auto-approve=1"]), "apply|--auto-approve");
-    assert_eq!(normalised(&["apply", "-auto-approve", "-auto-approve=false"]), "apply");
-    assert_eq!(normalised(&["plan", "-lock", "-input=F"]), "plan|--lock=true|--input=false");
+    assert_eq!(normalized(&["apply", "-auto-approve=1"]), "apply|--auto-approve");
+    assert_eq!(normalized(&["apply", "-auto-approve", "-auto-approve=false"]), "apply");
+    assert_eq!(normalized(&["plan", "-lock", "-input=F"]), "plan|--lock=true|--input=false");
 }
 
 #[test]
 fn option_values_are_left_unchanged() {
-    assert_eq!(normalised(&["plan", "-var", "-out=x"]), "plan|--var=-out=x");
-    assert_eq!(normalised(&["plan", "-var=a=b=c"]), "plan|--var=a=b=c");
-    assert_eq!(normalised(&["apply", "-backup", "-"]), "apply|--backup=-");
-    assert_eq!(normalised(&["output", "-"]), "output|-");
-    assert_eq!(normalised(&["output", "--", "-json"]), "output|--|-json");
+    assert_eq!(normalized(&["plan", "-var", "-out=x"]), "plan|--var=-out=x");
+    assert_eq!(normalized(&["plan", "-var=a=b=c"]), "plan|--var=a=b=c");
+    assert_eq!(normalized(&["apply", "-backup", "-"]), "apply|--backup=-");
+    assert_eq!(normalized(&["output", "-"]), "output|-");
+    assert_eq!(normalized(&["output", "--", "-json"]), "output|--|-json");
 }
 
 #[test]
 fn environment_arguments_follow_the_command() {
     let variables = [("TF_CLI_ARGS", "-no-color"), ("TF_CLI_ARGS_plan", "-var 'a=b c'")];
     assert_eq!(
-        normalised_with(&["plan", "-lock=false"], &variables).unwrap(),
+        normalized_with(&["plan", "-lock=false"], &variables).unwrap(),
         "plan|--var=a=b c|--no-color|--lock=false"
     );
-    assert_eq!(normalised_with(&["state", "list"], &variables).unwrap(), "state|list|--no-color");
-    assert!(normalised_with(&["plan"], &[("TF_CLI_ARGS", "'")]).is_err());
+    assert_eq!(normalized_with(&["state", "list"], &variables).unwrap(), "state|list|--no-color");
+    assert!(normalized_with(&["plan"], &[("TF_CLI_ARGS", "'")]).is_err());
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn variable_options_keep_their_order() {
 #[test]
 fn command_with_subcommands_runs_without_subcommand() {
     let variables = [("TF_CLI_ARGS_providers", "-no-color")];
-    assert_eq!(normalised_with(&["providers"], &variables).unwrap(), "providers|--no-color");
-    let line = normalised_with(&["providers", "schema", "-json"], &variables).unwrap();
+    assert_eq!(normalized_with(&["providers"], &variables).unwrap(), "providers|--no-color");
+    let line = normalized_with(&["providers", "schema", "-json"], &variables).unwrap();
     assert_eq!(line, "providers|schema|--json");
     assert!(matches!(parsed(&["providers"]), Command::Providers(ProvidersArguments { command: None, .. })));
     assert!(refused(&["providers", "schema"]).starts_with("Option required"));

@@ -269,7 +269,7 @@ fn warn_of_native(context: &CommandContext, selection: &Selection) -> Outcome<()
 fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
     let shadowing = selection.plugins.iter().filter_map(|(address, chosen)| {
         let PluginArtifact::Native(native) = &chosen.artifact else { return None };
-        let embedded = context.app.catalogue.versions_of(address).max()?;
+        let embedded = context.app.catalog.versions_of(address).max()?;
         let (address, version, file) = (address.for_display(), &chosen.version, native.file.display());
         Some(format!(" - {address} v{version} in {file}, instead of the embedded v{embedded}"))
     });

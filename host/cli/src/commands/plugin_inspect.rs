@@ -212,9 +212,9 @@ fn installed(context: &CommandContext, address: &ProviderAddress) -> Outcome<Com
     let artifact = match resolve(&wanted, &lock, &sources, &context.app.data_directory()) {
         Ok(mut resolved) => resolved.artifacts.remove(address),
         Err(errors) if matches!(errors.as_slice(), [ResolveError::NotLocked(_)]) => {
-            let newest = sources.catalogue.versions_of(address).max();
+            let newest = sources.catalog.versions_of(address).max();
             newest
-                .and_then(|version| sources.catalogue.find(address, version))
+                .and_then(|version| sources.catalog.find(address, version))
                 .map(|plugin| OpenedPackage::embedded(plugin).artifact)
         }
         Err(errors) => {

@@ -1,7 +1,7 @@
 //! `wardian policy explain`: explains which accesses the policies allow a plugin.
 
 use async_trait::async_trait;
-use wardian_app::catalogue;
+use wardian_app::catalog;
 use wardian_policy::load;
 
 use crate::arguments::PolicyExplainArguments;
@@ -31,7 +31,7 @@ fn run(context: &CommandContext, arguments: &PolicyExplainArguments) -> Outcome 
     let places = context.app.environment.policy_places(&context.app.directory, &context.app.started_in);
     let policy = load(&places)?;
     // The host's own grants apply only to embedded plugins.
-    let policy = if catalogue::is_embedded(&arguments.plugin) {
+    let policy = if catalog::is_embedded(&arguments.plugin) {
         policy.for_trusted_code(&arguments.plugin)
     } else {
         policy.for_plugin(&arguments.plugin)

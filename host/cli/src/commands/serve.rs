@@ -208,8 +208,8 @@ fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served
 /// Returns the newest embedded plugin with the given address.
 fn embedded(context: &CommandContext, address: &str) -> Option<ComponentArtifact> {
     let address = ProviderAddress::parse(address).ok()?;
-    let newest = context.app.catalogue.versions_of(&address).max()?;
-    match OpenedPackage::embedded(context.app.catalogue.find(&address, newest)?).artifact {
+    let newest = context.app.catalog.versions_of(&address).max()?;
+    match OpenedPackage::embedded(context.app.catalog.find(&address, newest)?).artifact {
         PluginArtifact::Component(component) => Some(component),
         PluginArtifact::Native(_) => None,
     }

@@ -42,7 +42,7 @@ pub(super) fn painted(text: PrintableText, paint: Paint, color: bool) -> Printab
 pub(super) struct Terminal;
 
 impl Style for Terminal {
-    fn around(&self, tone: Tone) -> (&'static str, &'static str) {
+    fn delimiters(&self, tone: Tone) -> (&'static str, &'static str) {
         let before = match tone {
             Tone::Error => RED,
             Tone::Warning => YELLOW,

@@ -36,7 +36,7 @@ pub(super) async fn validate(
         .resource(resource.mode, resource.type_name.clone(), resource.name.clone())
         .instance(InstanceKey::None);
     let (config, mut diagnostics) = decode(evaluator, module, resource, schema);
-    let (unchecked, found) = around(evaluator, module, resource, schema);
+    let (unchecked, found) = check_conditions_and_provisioners(evaluator, module, resource, schema);
     diagnostics.extend(ignored(resource, &schema.block, diagnostics.has_errors()));
     diagnostics.extend(found);
     let diagnostics = in_resource(&evaluator.configuration, &instance, diagnostics);
@@ -87,7 +87,7 @@ fn decode(
 
 /// Validates conditions and provisioners. Also returns the configurations that provisioners must
 /// still validate.
-fn around<'a>(
+fn check_conditions_and_provisioners<'a>(
     evaluator: &Evaluator,
     module: &ModuleInstance,
     resource: &'a Resource,

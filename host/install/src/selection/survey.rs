@@ -6,7 +6,7 @@ use wardian_address::{Constraints, ProviderAddress, Version};
 
 use super::download::Downloads;
 use super::errors::{KnownVersions, NeededVersion, SearchedSource, SelectionError, SourceRemark};
-use crate::catalogue::EmbeddedPlugin;
+use crate::catalog::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
 use crate::hash::PackageHash;
 use crate::lock_file::LockEntry;
@@ -102,7 +102,7 @@ impl<'a> Survey<'a> {
         sources: &'a Sources<'_>,
     ) -> Vec<Version> {
         let mut versions = Vec::new();
-        for plugin in sources.catalogue.iter().filter(|plugin| plugin.address == *address) {
+        for plugin in sources.catalog.iter().filter(|plugin| plugin.address == *address) {
             versions.push(plugin.version.clone());
             let package = OfferedPackage::Embedded(plugin);
             self.offers.push(Offer { version: plugin.version.clone(), method, package });
@@ -144,7 +144,7 @@ impl<'a> Survey<'a> {
                     let known = KnownVersions {
                         needed: needed(),
                         searched: std::mem::take(&mut self.searched),
-                        similar: sources.catalogue.similar(address).cloned(),
+                        similar: sources.catalog.similar(address).cloned(),
                     };
                     let known = Box::new(known);
                     return Err(SelectionError::Query { address: address.clone(), error, known });

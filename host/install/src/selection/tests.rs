@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use wardian_address::ConstraintDialect;
 
 use super::*;
-use crate::catalogue::{Catalogue, EmbeddedPlugin};
+use crate::catalog::{Catalog, EmbeddedPlugin};
 use crate::hash::Sha256Digest;
 use crate::installed::{ResolveError, install, resolve};
 use crate::mirror::{FilesystemMirror, Platform};
@@ -31,7 +31,7 @@ fn version(text: &str) -> Version {
 /// A working directory with a mirror, for `init` and `plan`.
 struct Fixture {
     root: tempfile::TempDir,
-    catalogue: Catalogue,
+    catalog: Catalog,
     installation: ProviderInstallation,
     requirements: Requirements,
     lock: LockFile,
@@ -42,7 +42,7 @@ impl Fixture {
     fn new(requirements: &[(&str, &str)]) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("mirror")).unwrap();
-        let catalogue = Catalogue::new(vec![EmbeddedPlugin {
+        let catalog = Catalog::new(vec![EmbeddedPlugin {
             address: address("random"),
             version: version("3.7.2"),
             bytes: EMBEDDED,
@@ -58,7 +58,7 @@ impl Fixture {
         }
         Self {
             root,
-            catalogue,
+            catalog,
             installation: ProviderInstallation { overrides: BTreeMap::new(), methods },
             requirements: required,
             lock: LockFile::default(),
@@ -79,7 +79,7 @@ impl Fixture {
 
     fn sources(&self) -> Sources<'_> {
         let platform = Platform::named("linux_amd64");
-        Sources::new(&self.catalogue, Some(&self.installation), &[], platform).unwrap()
+        Sources::new(&self.catalog, Some(&self.installation), &[], platform).unwrap()
     }
 
     fn select(&self) -> Result<Selection, Vec<SelectionError>> {
@@ -291,7 +291,7 @@ fn newest_version_and_first_listed_method_are_selected() {
 }
 
 #[test]
-fn excluded_catalogue_is_not_used() {
+fn excluded_catalog_is_not_used() {
     let mut fixture = Fixture::new(&[("random", "")]);
     fixture.write("hashicorp/random/3.7.2/r.wasm", &component("mirror"));
     let exclude = vec![AddressPattern::parse("hashicorp/*").unwrap()];
@@ -437,7 +437,7 @@ fn embedded_plugin_is_locked_with_published_hashes() {
     let mut fixture = Fixture::new(&[("hashicorp/random", "~> 3.7")]);
     let own = fixture.select().unwrap().lock.providers[&address("random")].hashes.clone();
     assert_eq!(own.len(), 1);
-    fixture.catalogue = Catalogue::new(vec![EmbeddedPlugin {
+    fixture.catalog = Catalog::new(vec![EmbeddedPlugin {
         address: address("random"),
         version: version("3.7.2"),
         bytes: EMBEDDED,

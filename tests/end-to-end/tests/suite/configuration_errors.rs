@@ -79,7 +79,7 @@ fn required_version_is_checked() {
 
 #[test]
 fn uninitialized_directory_is_reported() {
-    check("not_initialised", "resource \"random_id\" \"a\" {\n  byte_length = 1\n}\n", "plan");
+    check("not_initialized", "resource \"random_id\" \"a\" {\n  byte_length = 1\n}\n", "plan");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn state_and_state_out_use_different_files() {
 fn local_backend_sets_the_state_path() {
     let backend = "terraform {\n  backend \"local\" {\n    path = \"states/here.tfstate\"\n  }\n}\n";
     let project = Project::new(&[("main.tf", MAIN), ("backend.tf", backend), ("states/.keep", "")]);
-    assert_seen!("backend_not_initialised", project.run("plan").ended_with(1));
+    assert_seen!("backend_not_initialized", project.run("plan").ended_with(1));
     project.run("init").success();
     project.run("apply -auto-approve").success();
     assert!(project.has("states/here.tfstate"));

@@ -1,7 +1,7 @@
 //! The embedded plugins, collected by `build.rs`.
 
 use wardian_address::ProviderAddress;
-use wardian_install::catalogue::{Catalogue, EmbeddedPlugin};
+use wardian_install::catalog::{Catalog, EmbeddedPlugin};
 use wardian_install::hash::Sha256Digest;
 use wardian_value::Str;
 
@@ -17,9 +17,9 @@ struct Embedded {
 }
 
 /// Returns all embedded providers. The bytes of a plugin are read only when it is loaded.
-pub fn embedded() -> Catalogue {
+pub fn embedded() -> Catalog {
     let providers = all().into_iter().filter(|embedded| embedded.provisioner.is_none());
-    Catalogue::new(providers.filter_map(plugin).collect())
+    Catalog::new(providers.filter_map(plugin).collect())
 }
 
 fn all() -> Vec<Embedded> {

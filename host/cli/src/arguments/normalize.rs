@@ -63,7 +63,7 @@ fn environment_note(variable: &str) -> String {
 }
 
 /// Converts arguments to clap's form. `root` defines all commands and options.
-pub(super) fn normalise(
+pub(super) fn normalize(
     root: &Command,
     given: Vec<OsString>,
     environment: &ProcessEnvironment,

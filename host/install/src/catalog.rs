@@ -1,4 +1,4 @@
-//! The catalogue of the plugins that are embedded in the binary.
+//! The catalog of the plugins that are embedded in the binary.
 //!
 //! This module performs no I/O: the caller passes the bytes and the digest that was computed at
 //! build time, so no hash is computed at run time.
@@ -46,11 +46,11 @@ impl fmt::Debug for EmbeddedPlugin {
 
 /// All embedded plugins.
 #[derive(Debug, Clone, Default)]
-pub struct Catalogue {
+pub struct Catalog {
     plugins: Vec<EmbeddedPlugin>,
 }
 
-impl Catalogue {
+impl Catalog {
     pub fn new(plugins: Vec<EmbeddedPlugin>) -> Self {
         Self { plugins }
     }
