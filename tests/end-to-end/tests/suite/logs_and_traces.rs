@@ -83,11 +83,13 @@ fn missing_collector_is_a_warning() {
 
 #[test]
 fn log_names_the_dependency_for_which_a_node_waited() {
-    let project = Project::new(&[("main.tf", MAIN)]);
+    // Both resources wait for the same provider, so the last dependency of the second one is the first.
+    let main = "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  input = terraform_data.a.id\n}\n";
+    let project = Project::new(&[("main.tf", main)]);
     project.run("init").success();
     let seen = project.run_with("plan", "", &[("TF_LOG", "debug")]).success();
     let visit = seen.errors.lines().find(|line| line.contains("node=\"terraform_data.b\""));
-    assert!(visit.is_some_and(|line| line.contains("after=\"random_id.a\"")), "{}", seen.errors);
+    assert!(visit.is_some_and(|line| line.contains("after=\"terraform_data.a\"")), "{}", seen.errors);
 }
 
 /// Twenty secrets, each in a different location.
