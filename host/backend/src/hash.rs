@@ -65,6 +65,15 @@ mod tests {
         assert_eq!(hash("local", &[]), 666_019_178);
         assert_eq!(hash("local", &[("path", Value::string("x/y.tfstate"))]), 1_293_398_979);
         assert_eq!(hash("local", &[("workspace_dir", Value::string("ws"))]), 4_159_885_873);
+        let consul = ["address", "scheme", "path"].map(|name| {
+            let value = match name {
+                "address" => "127.0.0.1:18500",
+                "scheme" => "http",
+                _ => "full/path",
+            };
+            (name, Value::string(value))
+        });
+        assert_eq!(hash("consul", &consul), 1_274_601_369);
         let endpoint = Value::object([("s3", Value::string("http://127.0.0.1:15001"))]);
         let text = |name: &'static str, text: &str| (name, Value::string(text));
         let flags = [

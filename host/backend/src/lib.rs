@@ -22,6 +22,8 @@
 
 mod backend;
 mod config;
+mod consul;
+mod gzip;
 mod hash;
 mod host;
 mod http;
@@ -31,6 +33,7 @@ mod pg;
 mod s3;
 mod schema;
 mod service;
+mod tls_files;
 mod types;
 
 pub use backend::{Backend, BackendError, BackendType};
