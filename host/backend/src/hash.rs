@@ -74,6 +74,16 @@ mod tests {
             (name, Value::string(value))
         });
         assert_eq!(hash("consul", &consul), 1_274_601_369);
+        let text = |text: &str| Value::string(text);
+        let enterprise = |workspaces: Value| {
+            let origin = [("hostname", text("localhost:18600")), ("organization", text("org"))];
+            [&origin[..], &[("workspaces", workspaces)]].concat()
+        };
+        assert_eq!(hash("remote", &enterprise(Value::object([("name", text("app"))]))), 3_808_833_248);
+        let named = Value::object([("name", text("capp")), ("project", text("proj"))]);
+        assert_eq!(hash("cloud", &enterprise(named)), 2_379_357_889);
+        let tagged = Value::object([("tags", Value::tuple([text("a"), text("b")]))]);
+        assert_eq!(hash("cloud", &enterprise(tagged)), 4_221_616_828);
         let endpoint = Value::object([("s3", Value::string("http://127.0.0.1:15001"))]);
         let text = |name: &'static str, text: &str| (name, Value::string(text));
         let flags = [

@@ -1,12 +1,13 @@
 //! Servers for tests of backends, on addresses of this machine.
 //!
 //! [`StateServer`] is a server for the backend `http` with configurable faults, and [`ServiceServer`] one
-//! for an API, such as [`Consul`]'s. [`Postgres`] and [`Moto`] run programs that are installed on the machine; if they are not, tests print the reason
+//! for an API, [`Consul`] or [`Enterprise`]. [`Postgres`] and [`Moto`] run programs that are installed on the machine; if they are not, tests print the reason
 //! and end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 mod consul;
+mod enterprise;
 mod moto;
 mod postgres;
 mod program;
@@ -16,6 +17,7 @@ mod state_server;
 mod tls;
 
 pub use consul::Consul;
+pub use enterprise::Enterprise;
 pub use moto::Moto;
 pub use postgres::Postgres;
 pub use request::{Request, Response};

@@ -8,5 +8,6 @@ mod http_faults;
 mod http_requests;
 mod interim_states;
 mod pg;
+mod remote;
 mod s3;
 mod support;
