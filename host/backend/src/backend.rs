@@ -19,6 +19,11 @@ pub trait BackendType: fmt::Debug + Sync {
     /// Returns the schema of the `backend` block.
     fn schema(&self) -> &'static Block;
 
+    /// Whether the backend finds its service with [`ServiceHosts`](crate::ServiceHosts).
+    fn needs_service_hosts(&self) -> bool {
+        false
+    }
+
     /// Returns the backend for a configuration that matches the schema. No request is sent.
     ///
     /// # Errors

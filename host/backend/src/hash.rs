@@ -79,6 +79,8 @@ mod tests {
             let origin = [("hostname", text("localhost:18600")), ("organization", text("org"))];
             [&origin[..], &[("workspaces", workspaces)]].concat()
         };
+        let kubernetes = [("secret_suffix", text("state")), ("config_path", text("/tmp/svc/kubeconfig"))];
+        assert_eq!(hash("kubernetes", &kubernetes), 354_109_242);
         assert_eq!(hash("remote", &enterprise(Value::object([("name", text("app"))]))), 3_808_833_248);
         let named = Value::object([("name", text("capp")), ("project", text("proj"))]);
         assert_eq!(hash("cloud", &enterprise(named)), 2_379_357_889);

@@ -28,6 +28,7 @@ mod hash;
 mod host;
 mod http;
 mod initial;
+mod kubernetes;
 mod local;
 mod pg;
 mod remote;

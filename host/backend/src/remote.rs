@@ -57,6 +57,10 @@ impl BackendType for RemoteBackendType {
         &SCHEMA
     }
 
+    fn needs_service_hosts(&self) -> bool {
+        true
+    }
+
     fn configure(
         &self,
         config: &BackendConfig,
@@ -76,6 +80,10 @@ impl BackendType for CloudBackendType {
     fn schema(&self) -> &'static Block {
         static SCHEMA: LazyLock<Block> = LazyLock::new(settings::cloud_schema);
         &SCHEMA
+    }
+
+    fn needs_service_hosts(&self) -> bool {
+        true
     }
 
     fn configure(

@@ -3,6 +3,7 @@
 use crate::backend::BackendType;
 use crate::consul::ConsulBackendType;
 use crate::http::HttpBackendType;
+use crate::kubernetes::KubernetesBackendType;
 use crate::local::LocalBackendType;
 use crate::pg::PgBackendType;
 use crate::remote::{CloudBackendType, RemoteBackendType};
@@ -21,6 +22,7 @@ const TYPES: &[&dyn BackendType] = &[
     &CloudBackendType,
     &ConsulBackendType,
     &HttpBackendType,
+    &KubernetesBackendType,
     &LocalBackendType,
     &PgBackendType,
     &RemoteBackendType,
@@ -28,7 +30,7 @@ const TYPES: &[&dyn BackendType] = &[
 ];
 
 /// Terraform's backends that are not implemented yet.
-const PLANNED: &[&str] = &["azurerm", "gcs", "kubernetes"];
+const PLANNED: &[&str] = &["azurerm", "gcs"];
 
 /// Terraform's backends that are not supported, each with an alternative.
 const REFUSED: &[(&str, &str)] = &[

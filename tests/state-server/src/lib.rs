@@ -1,13 +1,14 @@
 //! Servers for tests of backends, on addresses of this machine.
 //!
 //! [`StateServer`] is a server for the backend `http` with configurable faults, and [`ServiceServer`] one
-//! for an API, [`Consul`] or [`Enterprise`]. [`Postgres`] and [`Moto`] run programs that are installed on the machine; if they are not, tests print the reason
+//! for an API, [`Consul`], [`Enterprise`] or [`Kubernetes`]. [`Postgres`] and [`Moto`] run programs that are installed on the machine; if they are not, tests print the reason
 //! and end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 mod consul;
 mod enterprise;
+mod kubernetes;
 mod moto;
 mod postgres;
 mod program;
@@ -18,6 +19,7 @@ mod tls;
 
 pub use consul::Consul;
 pub use enterprise::Enterprise;
+pub use kubernetes::Kubernetes;
 pub use moto::Moto;
 pub use postgres::Postgres;
 pub use request::{Request, Response};

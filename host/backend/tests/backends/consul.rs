@@ -9,9 +9,7 @@ use wardian_state::{LockError, State, StateContent, StateProblem, StorageEffect,
 use wardian_state_server::{Consul, Fault, Response, ServiceServer, TestAuthority};
 use wardian_value::Value;
 
-use crate::support::{
-    SHORT_TIMEOUT, addresses, configure_with, host, instance, manager, provider, request, text, with,
-};
+use crate::support::{SHORT_TIMEOUT, addresses, configure_with, host, large, manager, request, text, with};
 
 fn start() -> ServiceServer<Consul> {
     ServiceServer::start(|_| Consul::default())
@@ -21,19 +19,6 @@ fn backend(server: &ServiceServer<Consul>, more: &[(&str, Value)]) -> Arc<dyn Ba
     let mut arguments = vec![("address", text(server.address())), ("path", text("team/a b"))];
     arguments.extend(more.iter().cloned());
     configure_with("consul", &arguments, &host(&[], Duration::from_secs(10))).unwrap()
-}
-
-/// Returns a state with an instance whose text does not compress.
-fn large(state: &State, name: &str, bytes: usize) -> State {
-    let mut number: u64 = 1;
-    let mut id = String::new();
-    while id.len() < bytes {
-        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        id.push_str(&format!("{number:x}"));
-    }
-    let mut state = state.clone();
-    state.set_instance(&crate::support::address(name), &provider(), instance(&id));
-    state
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod consul;
 mod http_faults;
 mod http_requests;
 mod interim_states;
+mod kubernetes;
 mod pg;
 mod remote;
 mod s3;
