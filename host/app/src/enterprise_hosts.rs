@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use wardian_backend::{EnterpriseService, ServiceHosts};
 use wardian_registry::{RegistryClient, ServiceHost};
 
-/// The identifier of the API in service discovery.
+/// The identifiers of the API in service discovery. Both have the same URL on all known hosts.
 const ENTERPRISE: &str = "tfe.v2";
+const ENTERPRISE_WITH_REMOTE: &str = "tfe.v2.1";
 
 /// The clients for hosts, or the reason why they cannot be configured.
 pub(crate) struct EnterpriseHosts {
@@ -33,7 +34,9 @@ impl ServiceHosts for EnterpriseHosts {
         let registry = self.registry.as_ref().map_err(Clone::clone)?;
         let host = ServiceHost::parse(host).map_err(|error| error.to_string())?;
         let services = registry.services(&host).await.map_err(|error| error.to_string())?;
-        let url = services.url(ENTERPRISE).map_err(|error| error.to_string())?;
+        let url = services.url(ENTERPRISE).or_else(|error| {
+            services.url(ENTERPRISE_WITH_REMOTE).map_err(|_| error.to_string())
+        })?;
         let credential =
             registry.credentials().credential(&host).await.map_err(|error| error.to_string())?;
         let token = credential.map(|credential| credential.token.reveal().to_owned());

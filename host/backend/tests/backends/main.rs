@@ -12,3 +12,4 @@ mod pg;
 mod remote;
 mod s3;
 mod support;
+mod terraform;
