@@ -333,7 +333,15 @@ impl AppContext {
         if needs_service_hosts {
             // An error is reported when a backend needs a service of a host.
             let registry = self.network(NetworkAccess::Online).map(|network| network.registry);
-            host.services = Arc::new(EnterpriseHosts::new(registry.map_err(|error| error.to_string())));
+            let registry = registry.map_err(|error| {
+                let problems = error.into_diagnostics();
+                problems
+                    .iter()
+                    .map(|one| format!("{}: {}", one.summary, one.detail))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            });
+            host.services = Arc::new(EnterpriseHosts::new(registry));
         }
         host
     }

@@ -34,11 +34,10 @@ impl ServiceHosts for EnterpriseHosts {
         let registry = self.registry.as_ref().map_err(Clone::clone)?;
         let host = ServiceHost::parse(host).map_err(|error| error.to_string())?;
         let services = registry.services(&host).await.map_err(|error| error.to_string())?;
-        let url = services.url(ENTERPRISE).or_else(|error| {
-            services.url(ENTERPRISE_WITH_REMOTE).map_err(|_| error.to_string())
-        })?;
-        let credential =
-            registry.credentials().credential(&host).await.map_err(|error| error.to_string())?;
+        let url = services
+            .url(ENTERPRISE)
+            .or_else(|error| services.url(ENTERPRISE_WITH_REMOTE).map_err(|_| error.to_string()))?;
+        let credential = registry.credentials().credential(&host).await.map_err(|error| error.to_string())?;
         let token = credential.map(|credential| credential.token.reveal().to_owned());
         Ok(EnterpriseService { url, token })
     }

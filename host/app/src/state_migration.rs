@@ -88,9 +88,8 @@ async fn copies(
     new: &ConfiguredBackend,
 ) -> Result<Vec<StateCopy>, AppError> {
     let selected = context.workspace.name.clone();
-    let only = |backend: &ConfiguredBackend| {
-        backend.default_workspace().unwrap_or(DEFAULT_WORKSPACE).to_owned()
-    };
+    let only =
+        |backend: &ConfiguredBackend| backend.default_workspace().unwrap_or(DEFAULT_WORKSPACE).to_owned();
     let pairs: Vec<(String, String)> = match (old.has_workspaces(), new.has_workspaces()) {
         (true, true) => {
             let names = old.workspaces().await?.into_iter().filter(|name| workspaces::is_name(name));
