@@ -7,8 +7,8 @@
 //! | Lease `lock-tfstate-WORKSPACE-SUFFIX` | the lock's ID, and the lock information in an annotation |
 //!
 //! Each Secret is replaced only if its `resourceVersion` has not changed since it was read. The
-//! parts of a state cannot be replaced together; the first one is replaced first, so a conflict is
-//! found before anything has changed.
+//! parts of a state cannot be replaced together: additional ones are created first, and then the
+//! first one is replaced, so a rejected part or a conflict is found before the old state has changed.
 
 mod client;
 mod exec;

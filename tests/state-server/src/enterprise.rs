@@ -159,95 +159,6 @@ impl Enterprise {
         self.version_response(store, 201, &id)
     }
 
-    fn organization(&self, store: &mut Store, request: &Request, path: &[&str]) -> Response {
-        let query: BTreeMap<String, String> = request.url().query_pairs().into_owned().collect();
-        let attributes = || -> Value { serde_json::from_slice(&request.body).unwrap() };
-        match (request.method.as_str(), path) {
-            ("GET", ["entitlement-set"]) => json_response(
-                200,
-                &json!({ "data": { "id": "org-1", "type": "entitlement-sets", "attributes": {
-                    "operations": true, "state-storage": true,
-                } } }),
-            ),
-            ("GET", ["projects"]) => {
-                let name = query.get("filter[names]");
-                let found =
-                    store.projects.iter().filter(|(_, project)| name.is_none_or(|name| name == *project));
-                let data: Vec<_> = found
-                    .map(|(id, name)| json!({ "id": id, "type": "projects", "attributes": { "name": name } }))
-                    .collect();
-                json_response(200, &list(&data))
-            }
-            ("POST", ["projects"]) => {
-                let name = attributes()["data"]["attributes"]["name"].as_str().unwrap().to_owned();
-                let id = store.next_id("prj");
-                store.projects.insert(id.clone(), name.clone());
-                json_response(
-                    201,
-                    &json!({ "data": { "id": id, "type": "projects", "attributes": { "name": name } } }),
-                )
-            }
-            ("GET", ["workspaces"]) => {
-                let part = query.get("search[name]").map(String::as_str).unwrap_or_default();
-                let tags: Vec<&str> =
-                    query.get("search[tags]").map(|tags| tags.split(',').collect()).unwrap_or_default();
-                let data: Vec<_> = store
-                    .workspaces
-                    .iter()
-                    .filter(|(_, workspace)| {
-                        workspace.name.contains(part)
-                            && tags.iter().all(|tag| workspace.tags.iter().any(|own| own == tag))
-                    })
-                    .map(|(id, workspace)| resource(id, workspace))
-                    .collect();
-                json_response(200, &list(&data))
-            }
-            ("POST", ["workspaces"]) => {
-                let data = attributes()["data"].clone();
-                let name = data["attributes"]["name"].as_str().unwrap().to_owned();
-                if store.workspaces.values().any(|workspace| workspace.name == name) {
-                    return error(422, "Name has already been taken");
-                }
-                let tags = data["relationships"]["tags"]["data"].as_array().cloned().unwrap_or_default();
-                let workspace = Workspace {
-                    name,
-                    // The default of this organization is that operations run locally.
-                    mode: data["attributes"]["execution-mode"].as_str().unwrap_or("local").to_owned(),
-                    tags: tags
-                        .iter()
-                        .map(|tag| tag["attributes"]["name"].as_str().unwrap().to_owned())
-                        .collect(),
-                    project: data["relationships"]["project"]["data"]["id"].as_str().map(str::to_owned),
-                    ..Workspace::default()
-                };
-                let id = store.next_id("ws");
-                let shown = json!({ "data": resource(&id, &workspace) });
-                store.workspaces.insert(id, workspace);
-                json_response(201, &shown)
-            }
-            (method, ["workspaces", name, rest @ ..]) => {
-                let found = store.workspaces.iter().find(|(_, workspace)| workspace.name == **name);
-                let Some((id, workspace)) = found.map(|(id, workspace)| (id.clone(), workspace.clone()))
-                else {
-                    return error(404, "not found");
-                };
-                match (method, rest) {
-                    ("GET" | "PATCH", []) => {
-                        let user =
-                            json!({ "id": "user-1", "type": "users", "attributes": { "username": "anna" } });
-                        json_response(200, &json!({ "data": resource(&id, &workspace), "included": [user] }))
-                    }
-                    ("DELETE", []) | ("POST", ["actions", "safe-delete"]) => {
-                        store.workspaces.remove(&id);
-                        Response::new(204, "")
-                    }
-                    _ => error(404, "not found"),
-                }
-            }
-            _ => error(404, "not found"),
-        }
-    }
-
     fn workspace_action(&self, store: &mut Store, request: &Request, id: &str, path: &[&str]) -> Response {
         if !store.workspaces.contains_key(id) {
             return error(404, "not found");
@@ -298,6 +209,90 @@ impl Store {
     fn current(&self, workspace: &Workspace) -> Option<String> {
         let mut versions = workspace.versions.iter().rev();
         versions.find(|id| self.versions[*id].content.is_some()).cloned()
+    }
+}
+
+fn organization(store: &mut Store, request: &Request, path: &[&str]) -> Response {
+    let query: BTreeMap<String, String> = request.url().query_pairs().into_owned().collect();
+    let attributes = || -> Value { serde_json::from_slice(&request.body).unwrap() };
+    match (request.method.as_str(), path) {
+        ("GET", ["entitlement-set"]) => json_response(
+            200,
+            &json!({ "data": { "id": "org-1", "type": "entitlement-sets", "attributes": {
+                "operations": true, "state-storage": true,
+            } } }),
+        ),
+        ("GET", ["projects"]) => {
+            let name = query.get("filter[names]");
+            let found = store.projects.iter().filter(|(_, project)| name.is_none_or(|name| name == *project));
+            let data: Vec<_> = found
+                .map(|(id, name)| json!({ "id": id, "type": "projects", "attributes": { "name": name } }))
+                .collect();
+            json_response(200, &list(&data))
+        }
+        ("POST", ["projects"]) => {
+            let name = attributes()["data"]["attributes"]["name"].as_str().unwrap().to_owned();
+            let id = store.next_id("prj");
+            store.projects.insert(id.clone(), name.clone());
+            json_response(
+                201,
+                &json!({ "data": { "id": id, "type": "projects", "attributes": { "name": name } } }),
+            )
+        }
+        ("GET", ["workspaces"]) => {
+            let part = query.get("search[name]").map(String::as_str).unwrap_or_default();
+            let tags: Vec<&str> =
+                query.get("search[tags]").map(|tags| tags.split(',').collect()).unwrap_or_default();
+            let data: Vec<_> = store
+                .workspaces
+                .iter()
+                .filter(|(_, workspace)| {
+                    workspace.name.contains(part)
+                        && tags.iter().all(|tag| workspace.tags.iter().any(|own| own == tag))
+                })
+                .map(|(id, workspace)| resource(id, workspace))
+                .collect();
+            json_response(200, &list(&data))
+        }
+        ("POST", ["workspaces"]) => {
+            let data = attributes()["data"].clone();
+            let name = data["attributes"]["name"].as_str().unwrap().to_owned();
+            if store.workspaces.values().any(|workspace| workspace.name == name) {
+                return error(422, "Name has already been taken");
+            }
+            let tags = data["relationships"]["tags"]["data"].as_array().cloned().unwrap_or_default();
+            let workspace = Workspace {
+                name,
+                // The default of this organization is that operations run locally.
+                mode: data["attributes"]["execution-mode"].as_str().unwrap_or("local").to_owned(),
+                tags: tags.iter().map(|tag| tag["attributes"]["name"].as_str().unwrap().to_owned()).collect(),
+                project: data["relationships"]["project"]["data"]["id"].as_str().map(str::to_owned),
+                ..Workspace::default()
+            };
+            let id = store.next_id("ws");
+            let shown = json!({ "data": resource(&id, &workspace) });
+            store.workspaces.insert(id, workspace);
+            json_response(201, &shown)
+        }
+        (method, ["workspaces", name, rest @ ..]) => {
+            let found = store.workspaces.iter().find(|(_, workspace)| workspace.name == **name);
+            let Some((id, workspace)) = found.map(|(id, workspace)| (id.clone(), workspace.clone())) else {
+                return error(404, "not found");
+            };
+            match (method, rest) {
+                ("GET" | "PATCH", []) => {
+                    let user =
+                        json!({ "id": "user-1", "type": "users", "attributes": { "username": "anna" } });
+                    json_response(200, &json!({ "data": resource(&id, &workspace), "included": [user] }))
+                }
+                ("DELETE", []) | ("POST", ["actions", "safe-delete"]) => {
+                    store.workspaces.remove(&id);
+                    Response::new(204, "")
+                }
+                _ => error(404, "not found"),
+            }
+        }
+        _ => error(404, "not found"),
     }
 }
 
@@ -382,7 +377,7 @@ impl Service for Enterprise {
         match segments.as_slice() {
             ["api", "v2", "ping"] => json_response(204, &json!(null)),
             ["api", "v2", "organizations", name, rest @ ..] if *name == self.organization => {
-                self.organization(&mut store, request, rest)
+                organization(&mut store, request, rest)
             }
             ["api", "v2", "workspaces", id, rest @ ..] => {
                 self.workspace_action(&mut store, request, id, rest)

@@ -129,7 +129,7 @@ impl ConsulStorage {
             sent = Some(self.client.transaction(request, OPERATION).await?);
         }
         if let Some((Transaction::Done(_) | Transaction::Failed { .. }, _)) = &sent {
-            let version = self.finish(sent, expected, session.is_some())?;
+            let version = finish(sent, expected, session.is_some())?;
             self.set_known(&version, None);
             self.remove_chunks(old_hash.as_deref()).await;
             return Ok(version);
@@ -139,7 +139,7 @@ impl ConsulStorage {
         let value = serde_json::to_vec(&list).map_err(|error| StorageError::new(error.to_string()))?;
         let request = self.replacement(&value, expected, session.as_deref())?;
         let sent = self.client.transaction(request, OPERATION).await?;
-        let version = self.finish(Some(sent), expected, session.is_some())?;
+        let version = finish(Some(sent), expected, session.is_some())?;
         self.set_known(&version, Some(hash.clone()));
         if old_hash.as_ref() != Some(&hash) {
             self.remove_chunks(old_hash.as_deref()).await;
@@ -167,35 +167,6 @@ impl ConsulStorage {
             session.map(|session| self.lock_keys.check(session)).into_iter().collect();
         operations.push(write);
         Ok(Bytes::from(serde_json::Value::Array(operations).to_string()))
-    }
-
-    /// Returns the version after a transaction.
-    fn finish(
-        &self,
-        sent: Option<(Transaction, bool)>,
-        expected: &StorageVersion,
-        is_locked: bool,
-    ) -> Result<StorageVersion, StorageError> {
-        const OPERATION: &str = "write the state";
-        match sent {
-            Some((Transaction::Done(indexes), _)) => Ok(indexes
-                .last()
-                .map_or(StorageVersion::Unknown, |index| StorageVersion::Tag(index.to_string()))),
-            Some((Transaction::Failed { operation: 0, .. }, _)) if is_locked => Err(lost(OPERATION)),
-            Some((Transaction::Failed { reason, .. }, _)) => {
-                let error = StorageError::new(format!("failed to {OPERATION}: {reason}"));
-                Err(if *expected == StorageVersion::Unknown {
-                    error
-                } else {
-                    error.with_effect(StorageEffect::Conflict).with_advice(
-                        "another process has changed the state since it was read, so it was not replaced; another \
-                         run may have removed the lock of this run",
-                    )
-                })
-            }
-            Some((Transaction::TooLarge(error), _)) => Err(error),
-            None => Err(StorageError::new(format!("failed to {OPERATION}: no request was sent"))),
-        }
     }
 
     /// Stores the chunks of a state, and returns their keys.
@@ -237,6 +208,34 @@ impl ConsulStorage {
 
     fn failed(&self, error: StorageError) -> LockError {
         LockError::Storage { location: self.location(), error }
+    }
+}
+
+/// Returns the version after a transaction.
+fn finish(
+    sent: Option<(Transaction, bool)>,
+    expected: &StorageVersion,
+    is_locked: bool,
+) -> Result<StorageVersion, StorageError> {
+    const OPERATION: &str = "write the state";
+    match sent {
+        Some((Transaction::Done(indexes), _)) => {
+            Ok(indexes.last().map_or(StorageVersion::Unknown, |index| StorageVersion::Tag(index.to_string())))
+        }
+        Some((Transaction::Failed { operation: 0, .. }, _)) if is_locked => Err(lost(OPERATION)),
+        Some((Transaction::Failed { reason, .. }, _)) => {
+            let error = StorageError::new(format!("failed to {OPERATION}: {reason}"));
+            Err(if *expected == StorageVersion::Unknown {
+                error
+            } else {
+                error.with_effect(StorageEffect::Conflict).with_advice(
+                    "another process has changed the state since it was read, so it was not replaced; another \
+                     run may have removed the lock of this run",
+                )
+            })
+        }
+        Some((Transaction::TooLarge(error), _)) => Err(error),
+        None => Err(StorageError::new(format!("failed to {OPERATION}: no request was sent"))),
     }
 }
 

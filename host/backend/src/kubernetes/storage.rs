@@ -132,7 +132,7 @@ impl KubernetesStorage {
         }
         let bytes = decompress(&compressed).map_err(|error| {
             error.with_advice(
-                "an earlier write may have been interrupted; push the state from its journal or errored.tfstate",
+                "an earlier write may have been interrupted; delete the Secrets of the state, and push errored.tfstate",
             )
         })?;
         Ok(StoredState { bytes, version })
@@ -167,31 +167,14 @@ impl KubernetesStorage {
             }
         }
         let compressed = compress(&content.to_bytes())?;
-        let mut written = BTreeMap::new();
-        let mut result = Ok(());
-        for (part, bytes) in compressed.chunks(PART_BYTES).enumerate() {
-            match self.write_part(part, bytes, known.get(&part)).await {
-                Ok(metadata) => {
-                    written.insert(part, metadata);
-                }
-                Err(mut error) => {
-                    if part > 0 {
-                        error.effect = StorageEffect::Unknown;
-                        error.advice = Some(format!(
-                            "only some of the Secrets of the state were replaced; keep errored.tfstate and push it \
-                             with -force when the cluster accepts writes again ({})",
-                            error.advice.unwrap_or_default()
-                        ));
-                    }
-                    result = Err(error);
-                    break;
-                }
+        let written = match self.write_parts(&compressed, &known).await {
+            Ok(written) => written,
+            Err(error) => {
+                // The versions are not known any more.
+                self.set_known(BTreeMap::new());
+                return Err(error);
             }
-        }
-        if let Err(error) = result {
-            self.set_known(BTreeMap::new());
-            return Err(error);
-        }
+        };
         for part in known.keys().filter(|part| !written.contains_key(*part)) {
             let deleted = self.client.delete(Kind::Secret, &self.part_name(*part), OPERATION).await;
             deleted.map_err(|error| error.with_effect(StorageEffect::Unknown))?;
@@ -199,6 +182,52 @@ impl KubernetesStorage {
         let version = version(&written);
         self.set_known(written);
         Ok(version)
+    }
+
+    /// Writes all parts of a state, and returns the new metadata of their Secrets. Additional Secrets are
+    /// created first: if the cluster rejects one, they are removed, and the old state is unchanged.
+    async fn write_parts(
+        &self,
+        compressed: &[u8],
+        known: &BTreeMap<usize, Map<String, Value>>,
+    ) -> Result<BTreeMap<usize, Map<String, Value>>, StorageError> {
+        let is_new = |part: usize| part > 0 && !known.contains_key(&part);
+        let parts: Vec<(usize, &[u8])> = compressed.chunks(PART_BYTES).enumerate().collect();
+        let (new, existing): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(part, _)| is_new(*part));
+        let mut written: BTreeMap<usize, Map<String, Value>> = BTreeMap::new();
+        for (part, bytes) in new.iter().chain(&existing) {
+            match self.write_part(*part, bytes, known.get(part)).await {
+                Ok(metadata) => {
+                    written.insert(*part, metadata);
+                }
+                Err(error) if is_new(*part) || *part == 0 => {
+                    if *part > 0 || error.effect != StorageEffect::Unknown {
+                        self.remove_parts(new.iter().map(|(part, _)| *part)).await;
+                    }
+                    return Err(error);
+                }
+                Err(mut error) => {
+                    error.effect = StorageEffect::Unknown;
+                    error.advice = Some(format!(
+                        "only some of the Secrets of the state were replaced; keep errored.tfstate, delete the Secrets \
+                         {} and {0}-part-N, and push it",
+                        self.name
+                    ));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(written)
+    }
+
+    /// Removes Secrets that do not belong to the state.
+    async fn remove_parts(&self, parts: impl Iterator<Item = usize> + Send) {
+        for part in parts {
+            let name = self.part_name(part);
+            if let Err(error) = self.client.delete(Kind::Secret, &name, "remove a part of the state").await {
+                tracing::warn!(%error, name, "a part of a state that was not written remains");
+            }
+        }
     }
 
     /// Creates or replaces a Secret, and returns its new metadata.

@@ -92,17 +92,30 @@ async fn large_state_is_stored_in_parts() {
 }
 
 #[tokio::test]
-async fn write_of_parts_that_fails_is_reported() {
+async fn rejected_part_does_not_damage_the_state() {
     let server = start();
     let place = TempDir::new().unwrap();
     let backend = backend(&server, &[]);
     let mut state = manager(backend.state("default").unwrap(), place.path());
     let first = state.write(&with(&State::default(), "random_id.a", "1")).await.unwrap();
-    server.fail_next("POST", "/secrets", Fault::Answer(Response::new(403, "{\"message\":\"quota\"}")));
-    let error = state.write(&large(&first, "random_id.b", 3_000_000)).await.unwrap_err();
+    let rejected = || Fault::Answer(Response::new(403, "{\"message\":\"quota\"}"));
+    for (method, target) in [("POST", "/secrets"), ("PUT", "/secrets/tfstate-default-state")] {
+        server.fail_next(method, target, rejected());
+        let error = state.write(&large(&first, "random_id.b", 5_000_000)).await.unwrap_err();
+        assert_eq!(effect(&error), StorageEffect::None, "{error}");
+        assert!(place.path().join("state.journal").exists());
+        assert_eq!(server.service().names("secrets", "default"), [NAME]);
+        let other = TempDir::new().unwrap();
+        assert_eq!(*manager(backend.state("default").unwrap(), other.path()).read().await.unwrap(), *first);
+    }
+    let other = TempDir::new().unwrap();
+    let mut state = manager(backend.state("default").unwrap(), other.path());
+    let second = state.write(&large(&first, "random_id.b", 5_000_000)).await.unwrap();
+    // The parts that exist cannot be replaced together.
+    server.fail_next("PUT", "-part-1", rejected());
+    let error = state.write(&large(&second, "random_id.c", 5_000_000)).await.unwrap_err();
     assert_eq!(effect(&error), StorageEffect::Unknown);
     assert!(error.hint().unwrap().contains("errored.tfstate"), "{error:?}");
-    assert!(place.path().join("state.journal").exists());
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Configures backends and builds states.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,7 +94,7 @@ pub(crate) fn large(state: &State, name: &str, bytes: usize) -> State {
     let mut id = String::new();
     while id.len() < bytes {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        id.push_str(&format!("{number:x}"));
+        write!(id, "{number:x}").unwrap();
     }
     let mut state = state.clone();
     state.set_instance(&address(name), &provider(), instance(&id));
