@@ -4,7 +4,7 @@
 //! | peer | procedure |
 //! |---|---|
 //! | `aws` | the AWS provider, once under `terraform` and once under `wardian`, each with a server that emulates AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, continued by the other host, imported and destroyed |
-//! | `backends` | each backend with a server on this machine (PostgreSQL, moto, an HTTP server), and with `terraform` as the second client: states, locks and workspaces of one program are used by the other, and states are migrated between every pair of backends |
+//! | `backends` | each backend with a server on this machine (PostgreSQL, moto, HTTP servers), and with `terraform` as the second client: states, locks and workspaces of one program are used by the other, and states are migrated between every pair of backends |
 //! | `terraform` | each embedded plugin, served as a native plugin in both protocol versions, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` is initialized, validated, planned, applied, changed, imported and destroyed |
 //! | `wrappers` | tools that run `terraform`, installed from their registries, with Wardian under that name: the drivers in `tests/interop/wrappers` use each tool and check the results, once with Wardian and once with Terraform |
 //! | `compare` | any configurations under `terraform` and `wardian`, with mock providers for providers that are not installed: exit codes, diagnostics and plans are equal |

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wardian_backend::{
-    Backend, BackendConfig, BackendError, BackendType, CLOUD, DEFAULT_WORKSPACE, LOCAL, LocalBackend,
+    Backend, BackendConfig, BackendError, BackendType, DEFAULT_WORKSPACE, LOCAL, LocalBackend,
     UnavailableBackend,
 };
 use wardian_config::{Backend as BackendBlock, Configuration, Module};
@@ -82,7 +82,7 @@ impl ConfiguredBackend {
         let configured = if is_withheld(context, kind) {
             Ok(withheld::backend(context, kind.name()))
         } else {
-            kind.configure(&config, &context.backend_host())
+            kind.configure(&config, &context.backend_host(kind.needs_service_hosts()))
         };
         let backend = configured.map_err(|error| invalid(error, block))?;
         Ok(Self { kind, config, backend })
@@ -146,11 +146,6 @@ pub(crate) fn kind_of(block: &BackendBlock) -> Result<&'static dyn BackendType, 
         Err(unavailable) => unavailable,
     };
     let error = match unavailable {
-        _ if name == CLOUD => Diagnostic::error(
-            "HCP Terraform not available yet",
-            "States and runs in HCP Terraform are not supported yet. To try this configuration with a state \
-             in this directory, remove the cloud block in a copy of it.",
-        ),
         UnavailableBackend::Planned(reason) => {
             Diagnostic::error("Backend not available yet", format!("{reason} {LOCAL_INSTEAD}"))
         }

@@ -51,6 +51,9 @@ pub async fn initialize(
     let wanted = ConfiguredBackend::new(context, kind, same.unwrap_or(config), Some(block))?;
     // If the configuration is not trusted, neither the old nor the new backend is opened.
     if is_same || is_withheld(context, kind) {
+        if !is_withheld(context, kind) {
+            select_workspace(context, &wanted).await?;
+        }
         return Ok(wanted);
     }
     match &recorded {
@@ -60,15 +63,31 @@ pub async fn initialize(
         }
     }
     Record::write(&context.data_directory(), Some((kind, wanted.config(), &own)))?;
-    let selection = &context.workspace;
-    if !wanted.has_workspaces()
-        && selection.name != DEFAULT_WORKSPACE
-        && selection.selected_by == SelectedBy::Directory
-    {
-        workspaces::select(&context.environment, DEFAULT_WORKSPACE)?;
-    }
+    select_workspace(context, &wanted).await?;
     context.frontend.report(AppEvent::BackendConfigured { type_name: kind.name() });
     Ok(wanted)
+}
+
+/// Selects the workspace of a backend that has only one, or that has no default workspace and only
+/// one other.
+async fn select_workspace(context: &AppContext, backend: &ConfiguredBackend) -> Result<(), AppError> {
+    let selection = &context.workspace;
+    if selection.selected_by != SelectedBy::Directory {
+        return Ok(());
+    }
+    let only = match backend.default_workspace() {
+        Some(name) if !backend.has_workspaces() => Some(name.to_owned()),
+        Some(_) => None,
+        None if selection.name == DEFAULT_WORKSPACE => {
+            let mut names = backend.workspaces().await?.into_iter();
+            names.next().filter(|_| names.next().is_none())
+        }
+        None => None,
+    };
+    match only {
+        Some(name) if name != selection.name => workspaces::select(&context.environment, &name),
+        _ => Ok(()),
+    }
 }
 
 /// Changes from the recorded backend to a different backend.

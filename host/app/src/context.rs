@@ -37,6 +37,7 @@ use crate::backend;
 use crate::catalog;
 use crate::configuration_shape::{CONFIGURATION_TARGET, ConfigurationShape};
 use crate::consent_lock;
+use crate::enterprise_hosts::EnterpriseHosts;
 use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};
 use crate::evaluation_limits;
@@ -325,9 +326,24 @@ impl AppContext {
         })
     }
 
-    /// Returns the environment in which backends work. No request is sent.
-    pub(crate) fn backend_host(&self) -> BackendHost {
-        host_network::backend_host(&self.environment, &self.directory, &self.audit_log)
+    /// Returns the environment in which backends work. No request is sent. The CLI configuration is
+    /// read only for backends that find services of hosts.
+    pub(crate) fn backend_host(&self, needs_service_hosts: bool) -> BackendHost {
+        let mut host = host_network::backend_host(&self.environment, &self.directory, &self.audit_log);
+        if needs_service_hosts {
+            // An error is reported when a backend needs a service of a host.
+            let registry = self.network(NetworkAccess::Online).map(|network| network.registry);
+            let registry = registry.map_err(|error| {
+                let problems = error.into_diagnostics();
+                problems
+                    .iter()
+                    .map(|one| format!("{}: {}", one.summary, one.detail))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            });
+            host.services = Arc::new(EnterpriseHosts::new(registry));
+        }
+        host
     }
 
     /// Shows a warning that a command may encounter several times, once.
@@ -464,7 +480,7 @@ impl AppContext {
             policy: Arc::new(policy),
             audit_log: Arc::clone(&self.audit_log),
             states: self.confinement.as_ref().map(HostConfinement::state_gate).unwrap_or_default(),
-            backends: self.confinement.is_none().then(|| self.backend_host()),
+            backends: self.confinement.is_none().then(|| self.backend_host(true)),
         };
         let directory = self.directory.clone();
         Plugins::new(

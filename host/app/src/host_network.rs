@@ -213,6 +213,7 @@ pub(crate) fn backend_host(
             network: NetworkAccess::Online,
             response_timeout: defaults.response_timeout,
         },
+        ..BackendHost::default()
     }
 }
 

@@ -28,6 +28,7 @@ pub mod consent;
 pub mod consent_lock;
 mod context;
 mod directory_view;
+mod enterprise_hosts;
 mod environment;
 mod error;
 mod evaluation_limits;

@@ -24,6 +24,7 @@ use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::AppEvent;
 use crate::paths::resolve_symlinks;
+use crate::workspaces::Workspace;
 
 /// The directory of the journals of remote states, in the data directory.
 const JOURNALS: &str = "journals";
@@ -261,18 +262,24 @@ fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
     Err(AppError::new("State file is a link", detail))
 }
 
-/// Reads the state of the selected workspace in a new backend without locking it. A backend with one
-/// state has only the default workspace.
+/// Reads the state of the selected workspace in a new backend without locking it. If no workspace of
+/// the backend is selected yet, the state is empty.
 ///
 /// # Errors
 /// Returns an error if the state exists but cannot be read.
 pub async fn read_workspace_unlocked(
     context: &AppContext,
     backend: &ConfiguredBackend,
-) -> Result<UnlockedState, AppError> {
-    let workspace = if backend.has_workspaces() { &context.workspace.name } else { DEFAULT_WORKSPACE };
+) -> Result<Arc<State>, AppError> {
+    // `init` may have just selected another workspace than the context's.
+    let selected = Workspace::selected(&context.environment)?.name;
+    let workspace = match backend.default_workspace() {
+        Some(only) if !backend.has_workspaces() => only,
+        None if selected == DEFAULT_WORKSPACE => return Ok(Arc::default()),
+        _ => &selected,
+    };
     let location = workspace_location(context, backend, workspace)?;
-    read_location_unlocked(context, location).await
+    Ok(read_location_unlocked(context, location).await?.state)
 }
 
 /// Reads a state without locking it.

@@ -88,23 +88,25 @@ async fn copies(
     new: &ConfiguredBackend,
 ) -> Result<Vec<StateCopy>, AppError> {
     let selected = context.workspace.name.clone();
+    let only =
+        |backend: &ConfiguredBackend| backend.default_workspace().unwrap_or(DEFAULT_WORKSPACE).to_owned();
     let pairs: Vec<(String, String)> = match (old.has_workspaces(), new.has_workspaces()) {
         (true, true) => {
             let names = old.workspaces().await?.into_iter().filter(|name| workspaces::is_name(name));
             names.map(|name| (name.clone(), name)).collect()
         }
-        (true, false) => vec![(selected, DEFAULT_WORKSPACE.to_owned())],
-        (false, true) => vec![(DEFAULT_WORKSPACE.to_owned(), selected)],
-        (false, false) => vec![(DEFAULT_WORKSPACE.to_owned(), DEFAULT_WORKSPACE.to_owned())],
+        (true, false) => vec![(selected, only(new))],
+        (false, true) => vec![(only(old), selected)],
+        (false, false) => vec![(only(old), only(new))],
     };
     let mut copies = Vec::new();
     for (from_workspace, to_workspace) in pairs {
         let from = state_access::workspace_location(context, old, &from_workspace)?;
+        let Some(state) = nonempty_state(&from).await? else { continue };
         let to = state_access::workspace_location(context, new, &to_workspace)?;
         if is_same_place(&from, &to) {
             continue;
         }
-        let Some(state) = nonempty_state(&from).await? else { continue };
         let replaces = nonempty_state(&to).await?;
         let is_there = replaces
             .as_ref()

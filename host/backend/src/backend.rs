@@ -10,6 +10,7 @@ use wardian_state::{LockRequest, StateStorage};
 use crate::config::BackendConfig;
 use crate::host::BackendHost;
 use crate::local::LocalBackend;
+use crate::types::DEFAULT_WORKSPACE;
 
 /// A kind of backend, such as `http`.
 pub trait BackendType: fmt::Debug + Sync {
@@ -17,6 +18,11 @@ pub trait BackendType: fmt::Debug + Sync {
 
     /// Returns the schema of the `backend` block.
     fn schema(&self) -> &'static Block;
+
+    /// Whether the backend finds its service with [`ServiceHosts`](crate::ServiceHosts).
+    fn needs_service_hosts(&self) -> bool {
+        false
+    }
 
     /// Returns the backend for a configuration that matches the schema. No request is sent.
     ///
@@ -40,8 +46,14 @@ pub trait Backend: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Returns the names of all workspaces: the default workspace, then the others in alphabetical
-    /// order.
+    /// Returns the workspace that a directory uses in which none is selected; [`None`] if there is no
+    /// such workspace.
+    fn default_workspace(&self) -> Option<&str> {
+        Some(DEFAULT_WORKSPACE)
+    }
+
+    /// Returns the names of all workspaces: the default workspace if there is one, then the others in
+    /// alphabetical order.
     ///
     /// # Errors
     /// Returns an error if the workspaces cannot be listed.

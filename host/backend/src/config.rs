@@ -1,7 +1,7 @@
 //! The arguments of a backend.
 
 use serde_json::Map;
-use wardian_plugin::{Attribute, AttributeType, Block, ObjectNesting};
+use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, NestedBlock, ObjectNesting};
 use wardian_value::{ObjectType, Type, Value, View, convert};
 
 use crate::host::BackendHost;
@@ -21,11 +21,7 @@ impl BackendConfig {
 
     /// Returns the configuration without any argument.
     pub fn empty(schema: &Block) -> Self {
-        let attributes = schema
-            .attributes
-            .iter()
-            .map(|(name, attribute)| (name.clone(), Value::null(attribute.implied_type())));
-        Self { value: Value::object(attributes) }
+        Self { value: schema.empty_value() }
     }
 
     /// Returns the configuration for an object with some of the arguments, or null.
@@ -38,8 +34,9 @@ impl BackendConfig {
             View::Object(given) | View::Map(given) => given,
             _ => return Err(format!("an object is required, not a {}", config.ty().friendly_name())),
         };
-        if let Some(name) = given.keys().find(|name| !schema.attributes.contains_key(*name)) {
-            let known = schema.attributes.keys().map(|name| &**name);
+        let is_known = |name| schema.attributes.contains_key(name) || schema.block_types.contains_key(name);
+        if let Some(name) = given.keys().find(|name| !is_known(*name)) {
+            let known = schema.attributes.keys().chain(schema.block_types.keys()).map(|name| &**name);
             let suggestion =
                 wardian_diagnostic::closest(name, known).map(|near| format!("; did you mean \"{near}\""));
             return Err(format!("there is no argument \"{name}\"{}", suggestion.unwrap_or_default()));
@@ -53,14 +50,23 @@ impl BackendConfig {
             };
             attributes.push((name.clone(), value));
         }
+        for (name, nested) in &schema.block_types {
+            let value = match given.get(name).filter(|value| !value.is_null()) {
+                None => nested.empty_value(),
+                Some(value) => convert_block(nested, value)
+                    .map_err(|reason| format!("the argument \"{name}\": {reason}"))?,
+            };
+            attributes.push((name.clone(), value));
+        }
         Ok(Self { value: Value::object(attributes) })
     }
 
     /// Reads the arguments that `init` has recorded. Arguments that the schema does not contain are
     /// ignored.
     pub fn from_record(record: &Map<String, serde_json::Value>, schema: &Block) -> Self {
-        let attributes = schema.attributes.iter().map(|(name, attribute)| {
-            let ty = attribute.implied_type();
+        let attributes = schema.attributes.iter().map(|(name, attribute)| (name, attribute.implied_type()));
+        let blocks = schema.block_types.iter().map(|(name, nested)| (name, nested.implied_type()));
+        let attributes = attributes.chain(blocks).map(|(name, ty)| {
             let value = record.get(&**name).filter(|value| !value.is_null());
             let value = value.and_then(|value| wardian_value::json::decode(value.to_string(), &ty).ok());
             (name.clone(), value.unwrap_or_else(|| Value::null(ty)))
@@ -69,11 +75,9 @@ impl BackendConfig {
     }
 
     /// Returns the arguments as `init` records them.
-    pub fn to_record(&self) -> Map<String, serde_json::Value> {
-        match wardian_value::json::to_json_value(&self.value) {
-            serde_json::Value::Object(members) => members,
-            _ => Map::new(),
-        }
+    pub fn to_record(&self, schema: &Block) -> Map<String, serde_json::Value> {
+        let text = wardian_value::json::encode(&self.value, &schema.implied_type());
+        text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
     pub fn value(&self) -> &Value {
@@ -119,6 +123,18 @@ pub fn convert_argument(attribute: &Attribute, value: &Value) -> Result<Value, S
             Type::Object(ObjectType::with_optional(attributes).into())
         }
         _ => attribute.implied_type(),
+    };
+    convert::convert(value, &ty).map_err(|error| error.to_string())
+}
+
+/// Converts a value to the type of a single nested block, whose attributes may be omitted.
+fn convert_block(nested: &NestedBlock, value: &Value) -> Result<Value, String> {
+    let attributes = nested.block.attributes.iter();
+    let attributes = attributes.map(|(name, attribute)| (name.clone(), attribute.implied_type(), true));
+    let object = Type::Object(ObjectType::with_optional(attributes).into());
+    let ty = match nested.nesting {
+        BlockNesting::List => Type::list(object),
+        _ => object,
     };
     convert::convert(value, &ty).map_err(|error| error.to_string())
 }

@@ -65,6 +65,27 @@ mod tests {
         assert_eq!(hash("local", &[]), 666_019_178);
         assert_eq!(hash("local", &[("path", Value::string("x/y.tfstate"))]), 1_293_398_979);
         assert_eq!(hash("local", &[("workspace_dir", Value::string("ws"))]), 4_159_885_873);
+        let consul = ["address", "scheme", "path"].map(|name| {
+            let value = match name {
+                "address" => "127.0.0.1:18500",
+                "scheme" => "http",
+                _ => "full/path",
+            };
+            (name, Value::string(value))
+        });
+        assert_eq!(hash("consul", &consul), 1_274_601_369);
+        let text = |text: &str| Value::string(text);
+        let enterprise = |workspaces: Value| {
+            let origin = [("hostname", text("localhost:18600")), ("organization", text("org"))];
+            [&origin[..], &[("workspaces", workspaces)]].concat()
+        };
+        let kubernetes = [("secret_suffix", text("state")), ("config_path", text("/tmp/svc/kubeconfig"))];
+        assert_eq!(hash("kubernetes", &kubernetes), 354_109_242);
+        assert_eq!(hash("remote", &enterprise(Value::object([("name", text("app"))]))), 3_808_833_248);
+        let named = Value::object([("name", text("capp")), ("project", text("proj"))]);
+        assert_eq!(hash("cloud", &enterprise(named)), 2_379_357_889);
+        let tagged = Value::object([("tags", Value::tuple([text("a"), text("b")]))]);
+        assert_eq!(hash("cloud", &enterprise(tagged)), 4_221_616_828);
         let endpoint = Value::object([("s3", Value::string("http://127.0.0.1:15001"))]);
         let text = |name: &'static str, text: &str| (name, Value::string(text));
         let flags = [

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use url::Url;
 use wardian_access::HttpAuthority;
 use wardian_download::{Downloader, DownloaderOptions, NetworkAccess};
 use wardian_network::proxy::ProxySettings;
@@ -17,7 +19,7 @@ use crate::backend::BackendError;
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The environment of backends, which the caller provides.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct BackendHost {
     /// The environment variables.
     pub variables: Arc<BTreeMap<String, String>>,
@@ -28,6 +30,56 @@ pub struct BackendHost {
     /// The program version that is written to new states.
     pub terraform_version: String,
     pub http: HttpClients,
+    /// Finds services of hosts.
+    pub services: Arc<dyn ServiceHosts>,
+}
+
+/// Finds the services of hosts and the user's tokens for them.
+#[async_trait]
+pub trait ServiceHosts: fmt::Debug + Send + Sync {
+    /// Returns the API of HCP Terraform or Terraform Enterprise on a host.
+    ///
+    /// # Errors
+    /// Returns a description of the problem if the host does not offer the service.
+    async fn enterprise(&self, host: &str) -> Result<EnterpriseService, String>;
+}
+
+/// The API of HCP Terraform or Terraform Enterprise on a host.
+#[derive(Clone)]
+pub struct EnterpriseService {
+    pub url: Url,
+    /// The user's token.
+    pub token: Option<String>,
+}
+
+impl fmt::Debug for EnterpriseService {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("EnterpriseService").field("url", &self.url.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// Finds no services.
+#[derive(Debug)]
+struct NoServiceHosts;
+
+#[async_trait]
+impl ServiceHosts for NoServiceHosts {
+    async fn enterprise(&self, host: &str) -> Result<EnterpriseService, String> {
+        Err(format!("the services of the host {host} cannot be determined here"))
+    }
+}
+
+impl Default for BackendHost {
+    fn default() -> Self {
+        Self {
+            variables: Arc::default(),
+            home: None,
+            directory: PathBuf::new(),
+            terraform_version: String::new(),
+            http: HttpClients::default(),
+            services: Arc::new(NoServiceHosts),
+        }
+    }
 }
 
 impl BackendHost {

@@ -22,20 +22,25 @@
 
 mod backend;
 mod config;
+mod consul;
+mod gzip;
 mod hash;
 mod host;
 mod http;
 mod initial;
+mod kubernetes;
 mod local;
 mod pg;
+mod remote;
 mod s3;
 mod schema;
 mod service;
+mod tls_files;
 mod types;
 
 pub use backend::{Backend, BackendError, BackendType};
 pub use config::{BackendConfig, convert_argument};
 pub use hash::block_hash;
-pub use host::{BackendHost, HttpClients};
+pub use host::{BackendHost, EnterpriseService, HttpClients, ServiceHosts};
 pub use local::LocalBackend;
 pub use types::{CLOUD, DEFAULT_WORKSPACE, LOCAL, UnavailableBackend, find, local_type};

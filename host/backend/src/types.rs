@@ -1,9 +1,12 @@
 //! The backends by name.
 
 use crate::backend::BackendType;
+use crate::consul::ConsulBackendType;
 use crate::http::HttpBackendType;
+use crate::kubernetes::KubernetesBackendType;
 use crate::local::LocalBackendType;
 use crate::pg::PgBackendType;
+use crate::remote::{CloudBackendType, RemoteBackendType};
 use crate::s3::S3BackendType;
 
 /// The name of the backend that stores states in local files.
@@ -15,10 +18,19 @@ pub const CLOUD: &str = "cloud";
 /// The default workspace, which every backend has.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
-const TYPES: &[&dyn BackendType] = &[&HttpBackendType, &LocalBackendType, &PgBackendType, &S3BackendType];
+const TYPES: &[&dyn BackendType] = &[
+    &CloudBackendType,
+    &ConsulBackendType,
+    &HttpBackendType,
+    &KubernetesBackendType,
+    &LocalBackendType,
+    &PgBackendType,
+    &RemoteBackendType,
+    &S3BackendType,
+];
 
 /// Terraform's backends that are not implemented yet.
-const PLANNED: &[&str] = &["azurerm", "consul", "gcs", "kubernetes", "remote"];
+const PLANNED: &[&str] = &["azurerm", "gcs"];
 
 /// Terraform's backends that are not supported, each with an alternative.
 const REFUSED: &[(&str, &str)] = &[
@@ -57,7 +69,7 @@ pub fn find(name: &str) -> Result<&'static dyn BackendType, UnavailableBackend> 
             "The backend \"{name}\" is not supported: {alternative}."
         )));
     }
-    if name == CLOUD || PLANNED.contains(&name) {
+    if PLANNED.contains(&name) {
         return Err(UnavailableBackend::Planned(format!("The backend \"{name}\" is not supported yet.")));
     }
     let known = TYPES.iter().map(|backend| backend.name()).chain(PLANNED.iter().copied());

@@ -116,7 +116,8 @@ impl OtherBackend {
             return Err(PluginDiagnostic::error("Backend not permitted", detail));
         };
         let backend = self.kind.configure(&self.config, host).map_err(diagnostic)?;
-        let workspace = if workspace.is_empty() { wardian_backend::DEFAULT_WORKSPACE } else { workspace };
+        let only = backend.default_workspace().unwrap_or(wardian_backend::DEFAULT_WORKSPACE);
+        let workspace = if workspace.is_empty() { only } else { workspace };
         let storage = backend.state(workspace).map_err(diagnostic)?;
         match storage.read().await {
             Ok(stored) => Ok((storage.location(), stored.bytes)),

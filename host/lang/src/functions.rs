@@ -44,6 +44,7 @@ pub(crate) use signature::signature;
 pub use signature::{
     FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, function_signatures,
 };
+pub use yaml::decode_yaml;
 
 #[derive(Debug)]
 pub(crate) struct Function {

@@ -31,8 +31,8 @@ pub use evaluate::Cause;
 pub use expression::{Call, Expression};
 pub use format::format_text;
 pub use functions::{
-    FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, function_names, function_signatures,
-    is_function,
+    FunctionOrigin, FunctionSignature, NullArgument, ParameterSignature, decode_yaml, function_names,
+    function_signatures, is_function,
 };
 pub use provider_call::ProviderCall;
 pub use quote::quote_string;

@@ -39,15 +39,60 @@ impl Request {
             let Some((name, value)) = line.trim_end().split_once(':') else { break };
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        let length = headers.iter().find(|(name, _)| name == "content-length");
-        let length: usize = length.and_then(|(_, value)| value.parse().ok()).unwrap_or_default();
+        let value = |name: &str| headers.iter().find(|(header, _)| header == name).map(|(_, value)| &**value);
+        if value("transfer-encoding") == Some("chunked") {
+            let body = read_chunks(&mut reader)?;
+            return Ok(Some(Self { method, target, headers, body }));
+        }
+        let length: usize = value("content-length").and_then(|value| value.parse().ok()).unwrap_or_default();
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
         Ok(Some(Self { method, target, headers, body }))
     }
 
+    /// Returns the target as a URL with an arbitrary host.
+    pub fn url(&self) -> url::Url {
+        url::Url::parse(&format!("http://server{}", self.target)).unwrap()
+    }
+
+    /// Returns the path with percent-encoded characters decoded.
+    pub fn decoded_path(&self) -> String {
+        let path = self.target.split('?').next().unwrap_or_default().as_bytes();
+        let mut decoded = Vec::with_capacity(path.len());
+        let mut rest = path;
+        while let Some((first, others)) = rest.split_first() {
+            let code = others.get(..2).and_then(|code| std::str::from_utf8(code).ok());
+            match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+                Some(byte) if *first == b'%' => {
+                    decoded.push(byte);
+                    rest = &others[2..];
+                }
+                _ => {
+                    decoded.push(*first);
+                    rest = others;
+                }
+            }
+        }
+        String::from_utf8_lossy(&decoded).into_owned()
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
+    }
+}
+
+fn read_chunks(reader: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let size = usize::from_str_radix(line.trim_end(), 16).map_err(io::Error::other)?;
+        let mut chunk = vec![0; size + 2];
+        reader.read_exact(&mut chunk)?;
+        if size == 0 {
+            return Ok(body);
+        }
+        body.extend_from_slice(&chunk[..size]);
     }
 }
 

@@ -113,7 +113,7 @@ impl Record {
         let path = path(data_directory);
         let backend = backend.map(|(kind, config, block)| StoredBackend {
             type_name: kind.name().to_owned(),
-            config: Some(config.to_record()),
+            config: Some(config.to_record(kind.schema())),
             hash: block_hash(kind.name(), block),
         });
         let stored = Stored { version: VERSION, terraform_version: TERRAFORM_VERSION.to_owned(), backend };

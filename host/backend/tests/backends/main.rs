@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 mod configuration;
+mod consul;
 mod http_faults;
 mod http_requests;
 mod interim_states;
+mod kubernetes;
 mod pg;
+mod remote;
 mod s3;
 mod support;
+mod terraform;

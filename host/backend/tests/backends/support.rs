@@ -1,6 +1,7 @@
 //! Configures backends and builds states.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,4 +86,17 @@ pub(crate) fn with(state: &State, name: &str, id: &str) -> State {
 /// Returns the addresses of all instances.
 pub(crate) fn addresses(state: &State) -> Vec<String> {
     state.instances().map(|(address, ..)| address.to_string()).collect()
+}
+
+/// Returns a state with an instance whose text does not compress.
+pub(crate) fn large(state: &State, name: &str, bytes: usize) -> State {
+    let mut number: u64 = 1;
+    let mut id = String::new();
+    while id.len() < bytes {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        write!(id, "{number:x}").unwrap();
+    }
+    let mut state = state.clone();
+    state.set_instance(&address(name), &provider(), instance(&id));
+    state
 }

@@ -112,7 +112,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
         let stop = interrupt::listen(shell)?;
         let backend =
             backend_init::initialize(&context.app, &root, &arguments.backend.options(), &stop).await?;
-        state = state_access::read_workspace_unlocked(&context.app, &backend).await?.state;
+        state = state_access::read_workspace_unlocked(&context.app, &backend).await?;
     }
     let (configuration, pins) = if arguments.get {
         if !root.module_calls.is_empty() {

@@ -26,6 +26,17 @@ const MAX_SIMPLE_KEY: usize = 128;
 /// The column after which quoted text continues on the next line.
 const MAX_COLUMN: usize = 80;
 
+/// Decodes one YAML document: mappings become objects, and sequences become tuples.
+///
+/// # Errors
+/// Returns the problem and its position.
+pub fn decode_yaml(text: &str) -> Result<Value, String> {
+    decode::yamldecode(&[Value::string(text)]).map_err(|failure| match failure {
+        Failure::Argument(_, message) | Failure::CallArgument(_, message) | Failure::Call(message) => message,
+        Failure::TooLarge | Failure::Elsewhere(_) => "it is too large".to_owned(),
+    })
+}
+
 fn yamlencode(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
     if !value.is_wholly_known() {

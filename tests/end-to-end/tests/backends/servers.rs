@@ -3,19 +3,53 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tempfile::TempDir;
 use wardian_end_to_end::Project;
-use wardian_state_server::{Moto, Postgres, StateServer};
+use wardian_state_server::{Consul, Enterprise, Kubernetes, Moto, Postgres, ServiceServer, StateServer};
 
 static MOTO: LazyLock<Option<Moto>> = LazyLock::new(Moto::start);
 static POSTGRES: LazyLock<Option<Postgres>> = LazyLock::new(Postgres::start);
 static HTTP: LazyLock<StateServer> = LazyLock::new(StateServer::start);
+static CONSUL: LazyLock<ServiceServer<Consul>> =
+    LazyLock::new(|| ServiceServer::start(|_| Consul::default()));
+static ENTERPRISE: LazyLock<ServiceServer<Enterprise>> =
+    LazyLock::new(|| ServiceServer::start(|origin| Enterprise::new(origin, "org", "token")));
+static KUBERNETES: LazyLock<ServiceServer<Kubernetes>> =
+    LazyLock::new(|| ServiceServer::start(|_| Kubernetes::default()));
+
+/// The files with the addresses of servers: the CLI configuration and the kubeconfig file.
+static FILES: LazyLock<TempDir> = LazyLock::new(|| {
+    let directory = TempDir::new().unwrap();
+    let url = format!("{}/api/v2/", ENTERPRISE.origin());
+    let config = format!(
+        "host \"tfe.example.com\" {{\n  services = {{ \"tfe.v2\" = \"{url}\", \"tfe.v2.1\" = \"{url}\" }}\n}}\ncredentials \
+         \"tfe.example.com\" {{\n  token = \"token\"\n}}\n"
+    );
+    std::fs::write(directory.path().join("cli.tfrc"), config).unwrap();
+    let config = format!(
+        "current-context: c\nclusters:\n- name: c\n  cluster: {{ server: '{}' }}\ncontexts:\n- name: c\n  context: {{ cluster: \
+         c, user: u }}\nusers:\n- name: u\n  user: {{}}\n",
+        KUBERNETES.origin()
+    );
+    std::fs::write(directory.path().join("kubeconfig"), config).unwrap();
+    directory
+});
+
+/// Returns the path of a file with the addresses of servers.
+fn file(name: &str) -> String {
+    FILES.path().join(name).display().to_string()
+}
 
 /// Variables of the processes that use the backends.
-pub(crate) const VARIABLES: &[(&str, &str)] = &[
-    ("AWS_ACCESS_KEY_ID", "AKIA"),
-    ("AWS_SECRET_ACCESS_KEY", "secret"),
-    ("AWS_EC2_METADATA_DISABLED", "true"),
-];
+pub(crate) static VARIABLES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    static CLI_CONFIG: LazyLock<String> = LazyLock::new(|| file("cli.tfrc"));
+    vec![
+        ("AWS_ACCESS_KEY_ID", "AKIA"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+        ("TF_CLI_CONFIG_FILE", &CLI_CONFIG),
+    ]
+});
 
 /// A backend with an empty storage of its own.
 pub(crate) struct Backend {
@@ -46,6 +80,37 @@ pub(crate) fn backends() -> Vec<Backend> {
             lock_remains: true,
         },
     ];
+    backends.push(Backend {
+        name: "consul",
+        block: block(
+            "consul",
+            &format!(
+                "    address = \"{}\"\n    scheme = \"http\"\n    path = \"states/{number}\"\n",
+                CONSUL.address()
+            ),
+        ),
+        has_workspaces: true,
+        lock_remains: false,
+    });
+    let enterprise = |name: &str, header: &str| {
+        format!(
+            "terraform {{\n  {header} {{\n    hostname = \"tfe.example.com\"\n    organization = \"org\"\n    workspaces {{\n      \
+             name = \"{name}-{number}\"\n    }}\n  }}\n}}\n"
+        )
+    };
+    for (name, header) in [("remote", "backend \"remote\""), ("cloud", "cloud")] {
+        let block = enterprise(name, header);
+        backends.push(Backend { name, block, has_workspaces: false, lock_remains: true });
+    }
+    backends.push(Backend {
+        name: "kubernetes",
+        block: block(
+            "kubernetes",
+            &format!("    secret_suffix = \"state{number}\"\n    config_path = \"{}\"\n", file("kubeconfig")),
+        ),
+        has_workspaces: true,
+        lock_remains: true,
+    });
     if let Some(moto) = &*MOTO {
         let bucket = format!("bucket-{number}");
         moto.create_bucket(&bucket);
@@ -91,5 +156,5 @@ pub(crate) fn backends() -> Vec<Backend> {
 /// Runs a command that must succeed, and returns its output.
 #[track_caller]
 pub(crate) fn run(project: &Project, line: &str) -> String {
-    project.run_with(line, "", VARIABLES).success().out
+    project.run_with(line, "", &VARIABLES).success().out
 }
