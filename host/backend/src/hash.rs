@@ -88,5 +88,6 @@ mod tests {
         assert_eq!(hash("http", std::slice::from_ref(&address)), 3_179_068_631);
         let others = [("retry_max", Value::number(3)), ("skip_cert_verification", Value::bool(true))];
         assert_eq!(hash("http", &[&[address], &others[..]].concat()), 1_316_941_075);
+        assert_eq!(hash("gcs", &[text("bucket", "bkt"), text("prefix", "a/b c")]), 3_227_100_349);
     }
 }

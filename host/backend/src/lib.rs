@@ -22,11 +22,13 @@
 
 mod backend;
 mod config;
+mod gcs;
 mod hash;
 mod host;
 mod http;
 mod initial;
 mod local;
+mod oauth;
 mod pg;
 mod s3;
 mod schema;

@@ -1,6 +1,7 @@
 //! The backends by name.
 
 use crate::backend::BackendType;
+use crate::gcs::GcsBackendType;
 use crate::http::HttpBackendType;
 use crate::local::LocalBackendType;
 use crate::pg::PgBackendType;
@@ -15,10 +16,11 @@ pub const CLOUD: &str = "cloud";
 /// The default workspace, which every backend has.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
-const TYPES: &[&dyn BackendType] = &[&HttpBackendType, &LocalBackendType, &PgBackendType, &S3BackendType];
+const TYPES: &[&dyn BackendType] =
+    &[&GcsBackendType, &HttpBackendType, &LocalBackendType, &PgBackendType, &S3BackendType];
 
 /// Terraform's backends that are not implemented yet.
-const PLANNED: &[&str] = &["azurerm", "consul", "gcs", "kubernetes", "remote"];
+const PLANNED: &[&str] = &["azurerm", "consul", "kubernetes", "remote"];
 
 /// Terraform's backends that are not supported, each with an alternative.
 const REFUSED: &[(&str, &str)] = &[

@@ -1,20 +1,25 @@
 //! Servers for tests of backends, on addresses of this machine.
 //!
-//! [`StateServer`] is a server for the backend `http` with configurable faults. [`Postgres`] and
-//! [`Moto`] run programs that are installed on the machine; if they are not, tests print the reason
+//! [`StateServer`] is a server for the backend `http` with configurable faults, which [`Gcs`] uses
+//! for buckets of Google Cloud Storage. [`Postgres`],
+//! [`Moto`] and [`StorageTestbench`] run programs that are installed on the machine; if they are not, tests print the reason
 //! and end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
+mod gcs;
 mod moto;
 mod postgres;
 mod program;
 mod request;
 mod state_server;
+mod testbench;
 mod tls;
 
+pub use gcs::Gcs;
 pub use moto::Moto;
 pub use postgres::Postgres;
 pub use request::{Request, Response};
-pub use state_server::{Fault, StateServer};
+pub use state_server::{Fault, StateServer, TestService};
+pub use testbench::StorageTestbench;
 pub use tls::TestAuthority;

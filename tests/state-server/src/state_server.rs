@@ -41,28 +41,40 @@ struct Shared {
     response_headers: Vec<(String, String)>,
 }
 
+/// Processes the requests to a server in place of the backend `http`.
+pub trait TestService: Send + Sync {
+    fn process(&self, request: &Request) -> Response;
+}
+
 /// A running server. It stops when the test's process ends.
 #[derive(Clone)]
 pub struct StateServer {
     origin: String,
+    service: Option<Arc<dyn TestService>>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
 }
 
 impl StateServer {
     pub fn start() -> Self {
-        Self::start_with(None)
+        Self::start_with(None, None)
+    }
+
+    /// Starts a server for another service, with the same faults.
+    pub fn start_service(service: Arc<dyn TestService>) -> Self {
+        Self::start_with(None, Some(service))
     }
 
     /// Starts a server with TLS that requires a certificate of the client from the same authority.
     pub fn start_with_tls(authority: &TestAuthority) -> Self {
-        Self::start_with(Some(authority.server_config()))
+        Self::start_with(Some(authority.server_config()), None)
     }
 
-    fn start_with(tls: Option<Arc<rustls::ServerConfig>>) -> Self {
+    fn start_with(tls: Option<Arc<rustls::ServerConfig>>, service: Option<Arc<dyn TestService>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let server = Self { origin: format!("{scheme}://127.0.0.1:{port}"), shared: Arc::default() };
+        let origin = format!("{scheme}://127.0.0.1:{port}");
+        let server = Self { origin, service, shared: Arc::default() };
         let running = server.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -202,6 +214,9 @@ impl StateServer {
     }
 
     fn process(&self, request: &Request) -> Response {
+        if let Some(service) = &self.service {
+            return service.process(request);
+        }
         let mut shared = self.lock();
         if shared.credentials.as_deref().is_some_and(|value| request.header("authorization") != Some(value)) {
             return Response::new(401, "wrong credentials");

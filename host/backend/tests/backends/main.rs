@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 mod configuration;
+mod gcs;
 mod http_faults;
 mod http_requests;
 mod interim_states;

@@ -4,11 +4,12 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use wardian_end_to_end::Project;
-use wardian_state_server::{Moto, Postgres, StateServer};
+use wardian_state_server::{Gcs, Moto, Postgres, StateServer};
 
 static MOTO: LazyLock<Option<Moto>> = LazyLock::new(Moto::start);
 static POSTGRES: LazyLock<Option<Postgres>> = LazyLock::new(Postgres::start);
 static HTTP: LazyLock<StateServer> = LazyLock::new(StateServer::start);
+static GCS: LazyLock<Gcs> = LazyLock::new(Gcs::start);
 
 /// Variables of the processes that use the backends.
 pub(crate) const VARIABLES: &[(&str, &str)] = &[
@@ -43,6 +44,20 @@ pub(crate) fn backends() -> Vec<Backend> {
             name: "http",
             block: HTTP.block(&format!("/{number}")),
             has_workspaces: false,
+            lock_remains: true,
+        },
+        Backend {
+            name: "gcs",
+            block: block(
+                "gcs",
+                &format!(
+                    "    bucket = \"{}\"\n    prefix = \"state {number}\"\n    access_token = \"token\"\n    \
+                     storage_custom_endpoint = \"{}\"\n",
+                    Gcs::BUCKET,
+                    GCS.endpoint()
+                ),
+            ),
+            has_workspaces: true,
             lock_remains: true,
         },
     ];
