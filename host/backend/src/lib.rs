@@ -20,6 +20,7 @@
 //! variables only from its [`BackendHost`], and depends neither on the configuration nor on the
 //! engine.
 
+mod azurerm;
 mod backend;
 mod config;
 mod gcs;

@@ -1,5 +1,6 @@
 //! The backends by name.
 
+use crate::azurerm::AzureBackendType;
 use crate::backend::BackendType;
 use crate::gcs::GcsBackendType;
 use crate::http::HttpBackendType;
@@ -16,11 +17,17 @@ pub const CLOUD: &str = "cloud";
 /// The default workspace, which every backend has.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
-const TYPES: &[&dyn BackendType] =
-    &[&GcsBackendType, &HttpBackendType, &LocalBackendType, &PgBackendType, &S3BackendType];
+const TYPES: &[&dyn BackendType] = &[
+    &AzureBackendType,
+    &GcsBackendType,
+    &HttpBackendType,
+    &LocalBackendType,
+    &PgBackendType,
+    &S3BackendType,
+];
 
 /// Terraform's backends that are not implemented yet.
-const PLANNED: &[&str] = &["azurerm", "consul", "kubernetes", "remote"];
+const PLANNED: &[&str] = &["consul", "kubernetes", "remote"];
 
 /// Terraform's backends that are not supported, each with an alternative.
 const REFUSED: &[(&str, &str)] = &[

@@ -1,12 +1,14 @@
 //! Servers for tests of backends, on addresses of this machine.
 //!
-//! [`StateServer`] is a server for the backend `http` with configurable faults, which [`Gcs`] uses
-//! for buckets of Google Cloud Storage. [`Postgres`],
-//! [`Moto`] and [`StorageTestbench`] run programs that are installed on the machine; if they are not, tests print the reason
+//! [`StateServer`] is a server for the backend `http` with configurable faults, which [`Gcs`]
+//! uses for buckets of Google Cloud Storage, and [`Azure`] for a storage account of Azure. [`Postgres`],
+//! [`Moto`], [`Azurite`] and [`StorageTestbench`] run programs that are installed on the machine; if they are not, tests print the reason
 //! and end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
+mod azure;
+mod azurite;
 mod gcs;
 mod moto;
 mod postgres;
@@ -16,6 +18,8 @@ mod state_server;
 mod testbench;
 mod tls;
 
+pub use azure::Azure;
+pub use azurite::Azurite;
 pub use gcs::Gcs;
 pub use moto::Moto;
 pub use postgres::Postgres;

@@ -71,7 +71,7 @@ impl Request {
     }
 }
 
-fn read_chunks(reader: &mut dyn io::BufRead) -> io::Result<Vec<u8>> {
+pub(crate) fn read_chunks(reader: &mut dyn io::BufRead) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let mut line = String::new();

@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use url::Url;
 use wardian_download::Downloader;
 use wardian_files::read_regular;
-use wardian_network::TlsRoots;
 use wardian_plugin::{AttributeType, Block};
 use wardian_value::{Type, Value};
 
@@ -93,7 +92,7 @@ impl GcsSettings {
         let prefix = prefix.trim_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         let emulator = settings.host.variable("STORAGE_EMULATOR_HOST");
-        let downloader = settings.host.http.client(TlsRoots::from_system())?;
+        let downloader = settings.host.http.client(settings.host.http.roots.clone())?;
         Ok(Self {
             endpoint: endpoint(settings, emulator.as_deref())?,
             encryption: encryption(settings)?,

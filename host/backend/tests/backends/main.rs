@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
+mod azurerm;
 mod configuration;
 mod gcs;
 mod http_faults;

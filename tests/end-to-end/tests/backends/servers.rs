@@ -4,19 +4,26 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use wardian_end_to_end::Project;
-use wardian_state_server::{Gcs, Moto, Postgres, StateServer};
+use wardian_state_server::{Azure, Gcs, Moto, Postgres, StateServer};
 
 static MOTO: LazyLock<Option<Moto>> = LazyLock::new(Moto::start);
 static POSTGRES: LazyLock<Option<Postgres>> = LazyLock::new(Postgres::start);
 static HTTP: LazyLock<StateServer> = LazyLock::new(StateServer::start);
+/// Azure's services, with Azurite for the blobs if it is installed.
+static AZURE: LazyLock<Azure> = LazyLock::new(|| Azure::start_with_azurite().unwrap_or_else(Azure::start));
 static GCS: LazyLock<Gcs> = LazyLock::new(Gcs::start);
 
 /// Variables of the processes that use the backends.
-pub(crate) const VARIABLES: &[(&str, &str)] = &[
-    ("AWS_ACCESS_KEY_ID", "AKIA"),
-    ("AWS_SECRET_ACCESS_KEY", "secret"),
-    ("AWS_EC2_METADATA_DISABLED", "true"),
-];
+pub(crate) static VARIABLES: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
+    let certificates = AZURE.certificate_file().display().to_string();
+    vec![
+        ("AWS_ACCESS_KEY_ID", "AKIA"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+        ("HTTPS_PROXY", AZURE.proxy().leak()),
+        ("SSL_CERT_FILE", certificates.leak()),
+    ]
+});
 
 /// A backend with an empty storage of its own.
 pub(crate) struct Backend {
@@ -44,6 +51,21 @@ pub(crate) fn backends() -> Vec<Backend> {
             name: "http",
             block: HTTP.block(&format!("/{number}")),
             has_workspaces: false,
+            lock_remains: true,
+        },
+        Backend {
+            name: "azurerm",
+            block: block(
+                "azurerm",
+                &format!(
+                    "    storage_account_name = \"{}\"\n    container_name = \"{}\"\n    key = \"state {number}\"\n    \
+                     access_key = \"{}\"\n    snapshot = false\n",
+                    Azure::ACCOUNT,
+                    Azure::CONTAINER,
+                    Azure::KEY
+                ),
+            ),
+            has_workspaces: true,
             lock_remains: true,
         },
         Backend {
@@ -106,5 +128,5 @@ pub(crate) fn backends() -> Vec<Backend> {
 /// Runs a command that must succeed, and returns its output.
 #[track_caller]
 pub(crate) fn run(project: &Project, line: &str) -> String {
-    project.run_with(line, "", VARIABLES).success().out
+    project.run_with(line, "", &VARIABLES).success().out
 }

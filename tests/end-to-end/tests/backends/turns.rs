@@ -125,7 +125,7 @@ fn lock_of_terraform_excludes_wardian() {
         let mut command: Command = terraform.command(&project, "apply -auto-approve -input=false");
         let mut apply = command.envs(VARIABLES.iter().copied()).stdout(Stdio::null()).spawn().unwrap();
         wait_for_file(&project, "started");
-        let seen = project.run_with("plan", "", VARIABLES).ended_with(1);
+        let seen = project.run_with("plan", "", &VARIABLES).ended_with(1);
         assert!(seen.errors.contains("Error acquiring the state lock"), "{}: {}", backend.name, seen.errors);
         project.write("finish", "");
         assert!(apply.wait().unwrap().success(), "{}", backend.name);
