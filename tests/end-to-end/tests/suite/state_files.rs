@@ -55,7 +55,7 @@ fn local_backend_sets_the_state_path() {
     project.write("backend.tf", backend.replace("here", "there"));
     let seen = project.run("plan").ended_with(1);
     assert!(seen.errors.contains("have changed since"), "{}", seen.text());
-    project.write("backend.tf", "terraform {\n  backend \"gcs\" {}\n}\n");
+    project.write("backend.tf", "terraform {\n  backend \"kubernetes\" {}\n}\n");
     assert_seen!("backend_later", project.run("plan").ended_with(1));
 }
 
