@@ -17,6 +17,7 @@
 
 mod aws;
 mod aws_learning;
+mod azurite;
 mod backends;
 mod compare;
 mod documents;

@@ -146,9 +146,6 @@ pub(crate) fn kind_of(block: &BackendBlock) -> Result<&'static dyn BackendType, 
         Err(unavailable) => unavailable,
     };
     let error = match unavailable {
-        UnavailableBackend::Planned(reason) => {
-            Diagnostic::error("Backend not available yet", format!("{reason} {LOCAL_INSTEAD}"))
-        }
         UnavailableBackend::Refused(reason) => {
             Diagnostic::error("Backend not supported", format!("{reason} {LOCAL_INSTEAD}"))
         }

@@ -210,6 +210,7 @@ pub(crate) fn backend_host(
                 .map_err(|error| error.to_string()),
             user_agent,
             authority: Arc::new(HostRequests::new("backend", Arc::clone(audit_log))),
+            roots: defaults.roots,
             network: NetworkAccess::Online,
             response_timeout: defaults.response_timeout,
         },

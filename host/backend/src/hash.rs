@@ -109,5 +109,13 @@ mod tests {
         assert_eq!(hash("http", std::slice::from_ref(&address)), 3_179_068_631);
         let others = [("retry_max", Value::number(3)), ("skip_cert_verification", Value::bool(true))];
         assert_eq!(hash("http", &[&[address], &others[..]].concat()), 1_316_941_075);
+        let blob = [
+            text("storage_account_name", "acct"),
+            text("container_name", "cont"),
+            text("key", "a/b c.tfstate"),
+            text("access_key", "a2V5LWZvci10ZXN0cy0wMTIzNDU2Nzg5MDEyMzQ1"),
+        ];
+        assert_eq!(hash("azurerm", &blob), 504_405_459);
+        assert_eq!(hash("gcs", &[text("bucket", "bkt"), text("prefix", "a/b c")]), 3_227_100_349);
     }
 }

@@ -95,6 +95,8 @@ pub struct HttpClients {
     /// The proxies, or the reason why the settings in the environment are invalid.
     pub proxies: Result<ProxySettings, String>,
     pub user_agent: String,
+    /// The trusted root certificates, unless the arguments of a backend determine others.
+    pub roots: TlsRoots,
     pub network: NetworkAccess,
     /// Authorizes and records the requests.
     pub authority: Arc<dyn HttpAuthority>,
@@ -107,6 +109,7 @@ impl Default for HttpClients {
         Self {
             proxies: Ok(ProxySettings::default()),
             user_agent: DownloaderOptions::default().user_agent,
+            roots: TlsRoots::from_system(),
             network: NetworkAccess::Online,
             authority: Arc::new(OperatorAuthority),
             response_timeout: RESPONSE_TIMEOUT,

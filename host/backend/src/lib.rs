@@ -20,9 +20,11 @@
 //! variables only from its [`BackendHost`], and depends neither on the configuration nor on the
 //! engine.
 
+mod azurerm;
 mod backend;
 mod config;
 mod consul;
+mod gcs;
 mod gzip;
 mod hash;
 mod host;
@@ -30,6 +32,7 @@ mod http;
 mod initial;
 mod kubernetes;
 mod local;
+mod oauth;
 mod pg;
 mod remote;
 mod s3;

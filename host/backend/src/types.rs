@@ -1,7 +1,9 @@
 //! The backends by name.
 
+use crate::azurerm::AzureBackendType;
 use crate::backend::BackendType;
 use crate::consul::ConsulBackendType;
+use crate::gcs::GcsBackendType;
 use crate::http::HttpBackendType;
 use crate::kubernetes::KubernetesBackendType;
 use crate::local::LocalBackendType;
@@ -19,8 +21,10 @@ pub const CLOUD: &str = "cloud";
 pub const DEFAULT_WORKSPACE: &str = "default";
 
 const TYPES: &[&dyn BackendType] = &[
+    &AzureBackendType,
     &CloudBackendType,
     &ConsulBackendType,
+    &GcsBackendType,
     &HttpBackendType,
     &KubernetesBackendType,
     &LocalBackendType,
@@ -28,9 +32,6 @@ const TYPES: &[&dyn BackendType] = &[
     &RemoteBackendType,
     &S3BackendType,
 ];
-
-/// Terraform's backends that are not implemented yet.
-const PLANNED: &[&str] = &["azurerm", "gcs"];
 
 /// Terraform's backends that are not supported, each with an alternative.
 const REFUSED: &[(&str, &str)] = &[
@@ -45,8 +46,6 @@ const REFUSED: &[(&str, &str)] = &[
 pub enum UnavailableBackend {
     /// There is no backend with this name.
     Unknown(String),
-    /// Terraform has the backend, but it is not implemented yet.
-    Planned(String),
     /// Terraform has the backend, but it is not supported.
     Refused(String),
 }
@@ -69,10 +68,7 @@ pub fn find(name: &str) -> Result<&'static dyn BackendType, UnavailableBackend> 
             "The backend \"{name}\" is not supported: {alternative}."
         )));
     }
-    if PLANNED.contains(&name) {
-        return Err(UnavailableBackend::Planned(format!("The backend \"{name}\" is not supported yet.")));
-    }
-    let known = TYPES.iter().map(|backend| backend.name()).chain(PLANNED.iter().copied());
+    let known = TYPES.iter().map(|backend| backend.name());
     let suggestion =
         wardian_diagnostic::did_you_mean(name, known.chain(REFUSED.iter().map(|(name, _)| *name)));
     Err(UnavailableBackend::Unknown(format!("There is no backend type \"{name}\".{suggestion}")))

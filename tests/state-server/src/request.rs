@@ -39,15 +39,31 @@ impl Request {
             let Some((name, value)) = line.trim_end().split_once(':') else { break };
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        let value = |name: &str| headers.iter().find(|(header, _)| header == name).map(|(_, value)| &**value);
-        if value("transfer-encoding") == Some("chunked") {
-            let body = read_chunks(&mut reader)?;
-            return Ok(Some(Self { method, target, headers, body }));
+        let mut request = Self { method, target, headers, body: Vec::new() };
+        if request.header("transfer-encoding") == Some("chunked") {
+            request.body = read_chunks(&mut reader)?;
+        } else {
+            let length = request.header("content-length").and_then(|value| value.parse().ok());
+            request.body = vec![0; length.unwrap_or_default()];
+            reader.read_exact(&mut request.body)?;
         }
-        let length: usize = value("content-length").and_then(|value| value.parse().ok()).unwrap_or_default();
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
-        Ok(Some(Self { method, target, headers, body }))
+        Ok(Some(request))
+    }
+
+    /// Returns the path without the query. It is not decoded.
+    pub fn path(&self) -> &str {
+        self.target.split_once('?').map_or(&*self.target, |(path, _)| path)
+    }
+
+    /// Returns the decoded value of a parameter of the query.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        let (_, query) = self.target.split_once('?')?;
+        parameters(query).into_iter().find(|(parameter, _)| parameter == name).map(|(_, value)| value)
+    }
+
+    /// Returns the parameters of a body that is a form.
+    pub fn form(&self) -> Vec<(String, String)> {
+        parameters(&String::from_utf8_lossy(&self.body))
     }
 
     /// Returns the target as a URL with an arbitrary host.
@@ -57,23 +73,7 @@ impl Request {
 
     /// Returns the path with percent-encoded characters decoded.
     pub fn decoded_path(&self) -> String {
-        let path = self.target.split('?').next().unwrap_or_default().as_bytes();
-        let mut decoded = Vec::with_capacity(path.len());
-        let mut rest = path;
-        while let Some((first, others)) = rest.split_first() {
-            let code = others.get(..2).and_then(|code| std::str::from_utf8(code).ok());
-            match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-                Some(byte) if *first == b'%' => {
-                    decoded.push(byte);
-                    rest = &others[2..];
-                }
-                _ => {
-                    decoded.push(*first);
-                    rest = others;
-                }
-            }
-        }
-        String::from_utf8_lossy(&decoded).into_owned()
+        percent_decode(self.path())
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -81,19 +81,48 @@ impl Request {
     }
 }
 
-fn read_chunks(reader: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
+pub(crate) fn read_chunks(reader: &mut dyn io::BufRead) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
-        let size = usize::from_str_radix(line.trim_end(), 16).map_err(io::Error::other)?;
-        let mut chunk = vec![0; size + 2];
+        let length = usize::from_str_radix(line.trim(), 16).map_err(io::Error::other)?;
+        let mut chunk = vec![0; length + 2];
         reader.read_exact(&mut chunk)?;
-        if size == 0 {
+        if length == 0 {
             return Ok(body);
         }
-        body.extend_from_slice(&chunk[..size]);
+        body.extend_from_slice(&chunk[..length]);
     }
+}
+
+fn parameters(text: &str) -> Vec<(String, String)> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    let decode = |text: &str| percent_decode(&text.replace('+', " "));
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(a, b)| (decode(a), decode(b)))
+        .collect()
+}
+
+/// Decodes `%XX` in a path or a query.
+pub(crate) fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let code = tail.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl Response {

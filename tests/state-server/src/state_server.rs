@@ -41,28 +41,71 @@ struct Shared {
     response_headers: Vec<(String, String)>,
 }
 
+/// Processes the requests to a server in place of the backend `http`.
+pub trait TestService: Send + Sync {
+    fn process(&self, request: &Request) -> Response;
+}
+
 /// A running server. It stops when the test's process ends.
 #[derive(Clone)]
 pub struct StateServer {
     origin: String,
+    service: Option<Arc<dyn TestService>>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
 }
 
 impl StateServer {
     pub fn start() -> Self {
-        Self::start_with(None)
+        Self::start_with(None, None)
+    }
+
+    /// Starts a server for another service, with the same faults.
+    pub fn start_service(service: Arc<dyn TestService>) -> Self {
+        Self::start_with(None, Some(service))
     }
 
     /// Starts a server with TLS that requires a certificate of the client from the same authority.
     pub fn start_with_tls(authority: &TestAuthority) -> Self {
-        Self::start_with(Some(authority.server_config()))
+        Self::start_with(Some(authority.server_config()), None)
     }
 
-    fn start_with(tls: Option<Arc<rustls::ServerConfig>>) -> Self {
+    /// Starts an HTTP proxy that processes the requests to every host itself. It also processes
+    /// requests that are sent to it directly.
+    pub fn start_proxy(authority: &TestAuthority, names: &[&str], service: Arc<dyn TestService>) -> Self {
+        let config = authority.config_for(names);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let origin = format!("http://127.0.0.1:{port}");
+        let server = Self { origin, service: Some(service), shared: Arc::default() };
+        let running = server.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (server, config) = (running.clone(), Arc::clone(&config));
+                thread::spawn(move || server.proxied_connection(stream, config));
+            }
+        });
+        server
+    }
+
+    fn proxied_connection(&self, mut stream: TcpStream, config: Arc<rustls::ServerConfig>) {
+        let _ = stream.set_nodelay(true);
+        let Ok(Some(request)) = Request::read(&mut stream) else { return };
+        if request.method == "CONNECT" {
+            if stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").is_ok() {
+                self.connection(stream, Some(config));
+            }
+            return;
+        }
+        self.answer(&mut stream, request);
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+
+    fn start_with(tls: Option<Arc<rustls::ServerConfig>>, service: Option<Arc<dyn TestService>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let server = Self { origin: format!("{scheme}://127.0.0.1:{port}"), shared: Arc::default() };
+        let origin = format!("{scheme}://127.0.0.1:{port}");
+        let server = Self { origin, service, shared: Arc::default() };
         let running = server.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -171,14 +214,19 @@ impl StateServer {
     }
 
     fn serve<S: Read + Write>(&self, stream: &mut S) {
-        let Ok(Some(request)) = Request::read(stream) else { return };
+        if let Ok(Some(request)) = Request::read(stream) {
+            self.answer(stream, request);
+        }
+    }
+
+    fn answer<S: Write>(&self, stream: &mut S, request: Request) {
         let fault = {
             let mut shared = self.lock();
             shared.requests.push(request.clone());
             self.shared.1.notify_all();
             shared.faults.get_mut(&request.method).and_then(VecDeque::pop_front)
         };
-        let mut limit = usize::MAX;
+        let mut limit = if request.method == "HEAD" { 0 } else { usize::MAX };
         match fault {
             Some(Fault::CutBefore) => return,
             Some(Fault::CutAfter) => {
@@ -202,6 +250,9 @@ impl StateServer {
     }
 
     fn process(&self, request: &Request) -> Response {
+        if let Some(service) = &self.service {
+            return service.process(request);
+        }
         let mut shared = self.lock();
         if shared.credentials.as_deref().is_some_and(|value| request.header("authorization") != Some(value)) {
             return Response::new(401, "wrong credentials");

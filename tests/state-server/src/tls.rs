@@ -38,6 +38,22 @@ impl TestAuthority {
         (certificate.pem(), key.serialize_pem())
     }
 
+    /// Returns the configuration of a server with these names.
+    pub(crate) fn config_for(&self, names: &[&str]) -> Arc<rustls::ServerConfig> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let key = KeyPair::generate().unwrap();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &self.issuer).unwrap();
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap();
+        Arc::new(config)
+    }
+
     /// Returns the configuration of a server that requires a certificate of the client.
     pub(crate) fn server_config(&self) -> Arc<rustls::ServerConfig> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());

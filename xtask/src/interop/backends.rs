@@ -1,12 +1,13 @@
 //! Tests the backends with real servers and with Terraform as the second client: the suites
-//! `backends` of `wardian-backend` and of the end-to-end tests. moto is installed if necessary; a
-//! suite skips missing servers, and prints the reason.
+//! `backends` of `wardian-backend` and of the end-to-end tests. moto and Azurite are installed if
+//! necessary; a suite skips what is missing, and prints the reason. If WARDIAN_STORAGE_TESTBENCH names
+//! the program gunicorn of a Python environment with Google's storage-testbench, it is also used.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::moto;
+use super::{azurite, moto};
 use crate::process;
 use crate::progress::say;
 use crate::test;
@@ -20,6 +21,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
             variables.push(("WARDIAN_MOTO_SERVER", server));
         }
         None => say("moto is not installed, because python3 is not on PATH"),
+    }
+    match process::on_path("npm") {
+        Some(npm) => {
+            let server = azurite::installed(&workspace.own_target(), &npm)?;
+            variables.push(("WARDIAN_AZURITE", server));
+        }
+        None => say("Azurite is not installed, because npm is not on PATH"),
     }
     let arguments = ["--test", "backends", "--", "--nocapture"].map(str::to_owned);
     test::run_with(workspace, &arguments, &variables)

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
+mod azurerm;
 mod configuration;
 mod consul;
+mod gcs;
 mod http_faults;
 mod http_requests;
 mod interim_states;

@@ -5,11 +5,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 use wardian_end_to_end::Project;
-use wardian_state_server::{Consul, Enterprise, Kubernetes, Moto, Postgres, ServiceServer, StateServer};
+use wardian_state_server::{
+    Azure, Consul, Enterprise, Gcs, Kubernetes, Moto, Postgres, ServiceServer, StateServer,
+};
 
 static MOTO: LazyLock<Option<Moto>> = LazyLock::new(Moto::start);
 static POSTGRES: LazyLock<Option<Postgres>> = LazyLock::new(Postgres::start);
 static HTTP: LazyLock<StateServer> = LazyLock::new(StateServer::start);
+/// Azure's services, with Azurite for the blobs if it is installed.
+static AZURE: LazyLock<Azure> = LazyLock::new(|| Azure::start_with_azurite().unwrap_or_else(Azure::start));
+static GCS: LazyLock<Gcs> = LazyLock::new(Gcs::start);
+
 static CONSUL: LazyLock<ServiceServer<Consul>> =
     LazyLock::new(|| ServiceServer::start(|_| Consul::default()));
 static ENTERPRISE: LazyLock<ServiceServer<Enterprise>> =
@@ -43,11 +49,14 @@ fn file(name: &str) -> String {
 /// Variables of the processes that use the backends.
 pub(crate) static VARIABLES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     static CLI_CONFIG: LazyLock<String> = LazyLock::new(|| file("cli.tfrc"));
+    let certificates = AZURE.certificate_file().display().to_string();
     vec![
         ("AWS_ACCESS_KEY_ID", "AKIA"),
         ("AWS_SECRET_ACCESS_KEY", "secret"),
         ("AWS_EC2_METADATA_DISABLED", "true"),
         ("TF_CLI_CONFIG_FILE", &CLI_CONFIG),
+        ("HTTPS_PROXY", AZURE.proxy().leak()),
+        ("SSL_CERT_FILE", certificates.leak()),
     ]
 });
 
@@ -77,6 +86,35 @@ pub(crate) fn backends() -> Vec<Backend> {
             name: "http",
             block: HTTP.block(&format!("/{number}")),
             has_workspaces: false,
+            lock_remains: true,
+        },
+        Backend {
+            name: "azurerm",
+            block: block(
+                "azurerm",
+                &format!(
+                    "    storage_account_name = \"{}\"\n    container_name = \"{}\"\n    key = \"state {number}\"\n    \
+                     access_key = \"{}\"\n    snapshot = false\n",
+                    Azure::ACCOUNT,
+                    Azure::CONTAINER,
+                    Azure::KEY
+                ),
+            ),
+            has_workspaces: true,
+            lock_remains: true,
+        },
+        Backend {
+            name: "gcs",
+            block: block(
+                "gcs",
+                &format!(
+                    "    bucket = \"{}\"\n    prefix = \"state {number}\"\n    access_token = \"token\"\n    \
+                     storage_custom_endpoint = \"{}\"\n",
+                    Gcs::BUCKET,
+                    GCS.endpoint()
+                ),
+            ),
+            has_workspaces: true,
             lock_remains: true,
         },
     ];

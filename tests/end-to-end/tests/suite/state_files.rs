@@ -55,8 +55,8 @@ fn local_backend_sets_the_state_path() {
     project.write("backend.tf", backend.replace("here", "there"));
     let seen = project.run("plan").ended_with(1);
     assert!(seen.errors.contains("have changed since"), "{}", seen.text());
-    project.write("backend.tf", "terraform {\n  backend \"gcs\" {}\n}\n");
-    assert_seen!("backend_later", project.run("plan").ended_with(1));
+    project.write("backend.tf", "terraform {\n  backend \"oss\" {}\n}\n");
+    assert_seen!("backend_refused", project.run("plan").ended_with(1));
 }
 
 #[test]
