@@ -28,6 +28,7 @@ pub mod consent;
 pub mod consent_lock;
 mod context;
 mod directory_view;
+pub mod encryption;
 mod environment;
 mod error;
 mod evaluation_limits;
@@ -60,6 +61,7 @@ pub mod state_change;
 mod state_migration;
 pub mod state_recorder;
 pub mod untrusted;
+pub mod variable_files;
 pub mod workspaces;
 
 pub use cancellation::unless_stopped;

@@ -16,7 +16,9 @@ mod target;
 mod variable;
 
 pub use check::{Check, Condition};
-pub use encryption::{Encryption, EncryptionMethod, EncryptionOrigin, EncryptionTarget, KeyProvider};
+pub use encryption::{
+    EncryptionConfig, EncryptionMethod, EncryptionOrigin, EncryptionTarget, KeyProviderBlock,
+};
 pub use lifecycle::{IgnoreChanges, Lifecycle};
 pub use local::Local;
 pub use module_call::ModuleCall;

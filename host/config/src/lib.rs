@@ -29,8 +29,8 @@ mod variables;
 mod walk;
 
 pub use blocks::{
-    Backend, Check, Condition, Encryption, EncryptionMethod, EncryptionOrigin, EncryptionTarget,
-    IgnoreChanges, Import, KeyProvider, Lifecycle, Local, ModuleCall, Moved, Output, ProviderConfig,
+    Backend, Check, Condition, EncryptionConfig, EncryptionMethod, EncryptionOrigin, EncryptionTarget,
+    IgnoreChanges, Import, KeyProviderBlock, Lifecycle, Local, ModuleCall, Moved, Output, ProviderConfig,
     ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider, RequiredVersion, Resource,
     Target, TargetResource, Variable,
 };

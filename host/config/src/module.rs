@@ -8,7 +8,7 @@ use wardian_diagnostic::{SourceFile, Span};
 use wardian_value::Str;
 
 use crate::blocks::{
-    Backend, Check, Encryption, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta,
+    Backend, Check, EncryptionConfig, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta,
     Removed, RequiredProvider, RequiredVersion, Resource, Variable,
 };
 use crate::names::ResourceKey;
@@ -47,7 +47,7 @@ pub struct Module {
     /// The `cloud` block.
     pub cloud: Option<Backend>,
     /// The `encryption` block. Only the root module's has an effect.
-    pub encryption: Option<Encryption>,
+    pub encryption: Option<EncryptionConfig>,
     /// The span of the `encryption` block's header.
     pub(crate) encryption_span: Option<Span>,
     /// `moved` blocks.

@@ -13,8 +13,8 @@ const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// The configuration of the encryption of states and plans.
 #[derive(Clone, Debug, Default)]
-pub struct Encryption {
-    pub key_providers: Vec<KeyProvider>,
+pub struct EncryptionConfig {
+    pub key_providers: Vec<KeyProviderBlock>,
     pub methods: Vec<EncryptionMethod>,
     pub state: Option<EncryptionTarget>,
     pub plan: Option<EncryptionTarget>,
@@ -35,7 +35,7 @@ pub enum EncryptionOrigin {
 
 /// A `key_provider` block.
 #[derive(Clone, Debug)]
-pub struct KeyProvider {
+pub struct KeyProviderBlock {
     pub type_name: Str,
     pub name: Str,
     /// The name under which the provider's metadata is stored, if it is not the provider's address.
@@ -75,7 +75,7 @@ const METHOD: &str = "method";
 const REMOTE: &str = "remote_state_data_sources";
 const REMOTE_STATE: &str = "remote_state_data_source";
 
-impl Encryption {
+impl EncryptionConfig {
     pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
         labels(block, [], problems)?;
         Some(Self::from_body(&block.body, EncryptionOrigin::Block, problems))
@@ -112,7 +112,7 @@ impl Encryption {
             match &*block.kind {
                 KEY_PROVIDER => {
                     let Some(named) = names(block, "key provider", problems) else { continue };
-                    let provider = KeyProvider::read(block, named, origin, problems);
+                    let provider = KeyProviderBlock::read(block, named, origin, problems);
                     encryption.add_key_provider(provider, problems);
                 }
                 METHOD => {
@@ -150,7 +150,7 @@ impl Encryption {
         encryption
     }
 
-    fn add_key_provider(&mut self, provider: KeyProvider, problems: &mut Diagnostics) {
+    fn add_key_provider(&mut self, provider: KeyProviderBlock, problems: &mut Diagnostics) {
         match self.key_provider(&provider.type_name, &provider.name) {
             Some(first) => {
                 let what = format!("key_provider.{}.{}", first.type_name, first.name);
@@ -171,7 +171,7 @@ impl Encryption {
         }
     }
 
-    pub fn key_provider(&self, type_name: &str, name: &str) -> Option<&KeyProvider> {
+    pub fn key_provider(&self, type_name: &str, name: &str) -> Option<&KeyProviderBlock> {
         self.key_providers
             .iter()
             .find(|provider| &*provider.type_name == type_name && &*provider.name == name)
@@ -224,7 +224,7 @@ fn merged(base: Option<EncryptionTarget>, over: Option<EncryptionTarget>) -> Opt
     }
 }
 
-impl KeyProvider {
+impl KeyProviderBlock {
     fn read(
         block: &Block,
         (type_name, name): (Str, Str),

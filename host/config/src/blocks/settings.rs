@@ -6,7 +6,7 @@ use wardian_lang::{Attribute, Block, Body, Expression};
 use wardian_value::convert::convert;
 use wardian_value::{Str, Type, Value};
 
-use super::encryption::Encryption;
+use super::encryption::EncryptionConfig;
 use super::provider::constraints;
 use crate::content::{Shape, labels, unexpected_block};
 use crate::walk::check_body;
@@ -54,7 +54,7 @@ pub(crate) struct Settings {
     pub(crate) backends: Vec<Backend>,
     pub(crate) clouds: Vec<Backend>,
     /// The `encryption` blocks, with the spans of their headers.
-    pub(crate) encryptions: Vec<(Span, Encryption)>,
+    pub(crate) encryptions: Vec<(Span, EncryptionConfig)>,
     /// Metadata about the module for providers, by local name.
     pub(crate) provider_metas: Vec<(Str, ProviderMeta)>,
 }
@@ -116,7 +116,7 @@ impl Settings {
                     }
                 }
                 "encryption" => {
-                    if let Some(encryption) = Encryption::read(inner, problems) {
+                    if let Some(encryption) = EncryptionConfig::read(inner, problems) {
                         settings.encryptions.push((inner.header_span.clone(), encryption));
                     }
                 }
