@@ -57,6 +57,9 @@ pub(crate) struct KeyProviders {
     evaluating: Vec<String>,
 }
 
+/// Maximum number of key providers of one target, which limits the time to obtain their keys.
+const MAX_PROVIDERS: usize = 16;
+
 const INVALID: &str = "Unable to build encryption key data";
 
 impl KeyProviders {
@@ -95,6 +98,10 @@ impl KeyProviders {
                 .at(block.span.clone())
                 .into());
         }
+        if self.known.len() + self.evaluating.len() >= MAX_PROVIDERS {
+            let detail = format!("One target can use at most {MAX_PROVIDERS} key providers.");
+            return Err(Diagnostic::error("Too many key providers", detail).at(block.span.clone()).into());
+        }
         self.evaluating.push(address);
         let provider = self.evaluate(block, config, scope, host);
         self.evaluating.pop();
@@ -124,7 +131,7 @@ impl KeyProviders {
                 if let Some(reference) = arguments.text("chain") {
                     chain = Some(self.resolve(reference, config, scope, host, &block.span)?);
                 }
-                Box::new(pbkdf2::Pbkdf2::new(&arguments)?)
+                Box::new(pbkdf2::Pbkdf2::new(&arguments, host.trust)?)
             }
             "external" => Box::new(external::ExternalKey::new(&evaluate(external::schema())?, host)?),
             "openbao" => Box::new(openbao::OpenBao::new(&evaluate(openbao::schema())?, host)?),

@@ -8,15 +8,16 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | [`envelope`] | the JSON document that contains encrypted content |
-//! | [`target`] | the chain of methods of a target; implements [`wardian_state::StateEncryption`] |
-//! | [`method`] | `aes_gcm`, `external`, `unencrypted` |
-//! | [`key_provider`] | `pbkdf2`, `external`, `openbao`, `aws_kms` |
-//! | [`scope`] | the values of variables and local values, which are known before a state is read |
+//! | `envelope` | the JSON document that contains encrypted content |
+//! | `target` | the chain of methods of a target; implements [`wardian_state::StateEncryption`] |
+//! | `method` | `aes_gcm`, `external`, `unencrypted` |
+//! | `key_provider` | `pbkdf2`, `external`, `openbao`, `aws_kms` |
+//! | `scope` | the values of variables and local values, which are known before a state is read |
 //!
 //! Invariants:
-//! - keys and passphrases are [`Secret`]s: they are overwritten when they are dropped, and are neither
-//!   in `Debug` output nor in errors or logs;
+//! - keys and passphrases are `secret::Secret`s: they are overwritten when they are dropped, and are
+//!   neither in `Debug` output nor in errors or logs (the configuration from which a passphrase comes is
+//!   not overwritten);
 //! - each encryption uses a new random nonce; a target uses one key for all content of a command;
 //! - content of any form causes an error or is decrypted, and never causes a panic, and the cost of
 //!   a key derivation that stored metadata requests is limited;

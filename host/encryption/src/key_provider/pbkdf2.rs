@@ -16,6 +16,7 @@ use wardian_value::Type;
 
 use super::{KeySource, encode_metadata, parse_metadata};
 use crate::arguments::Arguments;
+use crate::host::EncryptionTrust;
 use crate::secret::Secret;
 
 const MIN_PASSPHRASE_BYTES: usize = 16;
@@ -27,6 +28,8 @@ const MAX_KEY_BYTES: u32 = 1 << 16;
 /// The maximum number of evaluations of the hash function for one key: about a minute. Stored metadata
 /// determines the number, and is not authenticated before the key is derived.
 const MAX_COST: u64 = 100_000_000;
+/// The maximum number for an untrusted configuration, which also determines the stored metadata.
+const MAX_UNTRUSTED_COST: u64 = 2_000_000;
 
 #[derive(Debug)]
 pub(super) struct Pbkdf2 {
@@ -36,6 +39,7 @@ pub(super) struct Pbkdf2 {
     iterations: u32,
     salt_length: u32,
     hash: HashFunction,
+    max_cost: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +69,7 @@ pub(super) fn schema() -> Block {
 }
 
 impl Pbkdf2 {
-    pub(super) fn new(arguments: &Arguments) -> Result<Self, Diagnostics> {
+    pub(super) fn new(arguments: &Arguments, trust: EncryptionTrust) -> Result<Self, Diagnostics> {
         let passphrase = arguments.text("passphrase").map(|text| Secret::new(text.as_bytes().to_vec()));
         match (&passphrase, arguments.text("chain")) {
             (None, None) => return Err(arguments.invalid("either \"passphrase\" or \"chain\" is required")),
@@ -89,10 +93,15 @@ impl Pbkdf2 {
             iterations: arguments.number("iterations", (MIN_ITERATIONS, u32::MAX), DEFAULT_ITERATIONS)?,
             salt_length: arguments.number("salt_length", (1, MAX_SALT_BYTES), DEFAULT_LENGTH)?,
             hash,
+            max_cost: match trust {
+                EncryptionTrust::Trusted => MAX_COST,
+                EncryptionTrust::Untrusted => MAX_UNTRUSTED_COST,
+            },
         };
-        if hash.cost(provider.iterations, provider.key_length) > MAX_COST {
+        if hash.cost(provider.iterations, provider.key_length) > provider.max_cost {
             let problem = format!(
-                "\"iterations\" and \"key_length\" require more than {MAX_COST} evaluations of the hash function"
+                "\"iterations\" and \"key_length\" require more than {} evaluations of the hash function",
+                provider.max_cost
             );
             return Err(arguments.invalid(&problem));
         }
@@ -137,7 +146,7 @@ impl KeySource for Pbkdf2 {
             .decode(&stored.salt)
             .map_err(|_| EncryptionFailure::new("the salt in the encrypted content is not Base64"))?;
         let is_valid = stored.iterations > 0 && (1..=MAX_KEY_BYTES).contains(&stored.key_length);
-        if !is_valid || stored.hash_function.cost(stored.iterations, stored.key_length) > MAX_COST {
+        if !is_valid || stored.hash_function.cost(stored.iterations, stored.key_length) > self.max_cost {
             let message = format!(
                 "the encrypted content requires {} iterations for a key of {} bytes, which is not supported",
                 stored.iterations, stored.key_length

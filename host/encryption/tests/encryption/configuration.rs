@@ -19,7 +19,8 @@ fn errors(configuration: &str) -> String {
 }
 
 fn shown(problems: &Diagnostics) -> String {
-    problems.iter().map(|problem| format!("{}: {}\n", problem.summary, problem.detail)).collect()
+    let lines = problems.iter().map(|problem| format!("{}: {}\n", problem.summary, problem.detail));
+    lines.collect::<Vec<_>>().concat()
 }
 
 #[test]
@@ -246,6 +247,24 @@ fn untrusted_configuration_opens_no_key_provider() {
         let over = "key_provider \"external\" \"a\" {\ncommand = [\"true\"]\n}";
         assert!(merged(&block, over, untrusted()).state().is_err());
     }
+    let slow = with(
+        "key_provider \"pbkdf2\" \"a\" {\npassphrase = local.whole\niterations = 2000001\n}",
+        "pbkdf2.a",
+    );
+    assert!(shown(&merged(&slow, "", untrusted()).state().unwrap_err()).contains("more than 2000000"));
+    assert!(merged(&slow, "", host()).state().is_ok());
+    let many = (0..20)
+        .map(|number| {
+            let source = match number {
+                0 => "passphrase = local.whole".to_owned(),
+                _ => format!("chain = key_provider.pbkdf2.a{}", number - 1),
+            };
+            format!("key_provider \"pbkdf2\" \"a{number}\" {{\n{source}\n}}\n")
+        })
+        .collect::<Vec<_>>()
+        .concat();
+    let many = with(&many, "pbkdf2.a19");
+    assert!(shown(&merged(&many, "", untrusted()).state().unwrap_err()).contains("at most 16"));
     let passphrase = with("key_provider \"pbkdf2\" \"a\" {\npassphrase = local.whole\n}", "pbkdf2.a");
     assert!(merged(&passphrase, "", untrusted()).state().is_ok());
     let own = with("key_provider \"external\" \"mine\" {\ncommand = [\"true\"]\n}", "external.mine");

@@ -56,6 +56,10 @@ terraform {
 }
 "#;
 
+/// A resource that waits until the file `finish` exists, after the secret was stored.
+const WAITING: &str = "resource \"terraform_data\" \"b\" {\n  depends_on = [terraform_data.a]\n  provisioner \"local-exec\" {\n    \
+                   command = \"echo started; for i in $(seq 600); do test -e finish && exit 0; sleep 0.1; done; exit 1\"\n  }\n}\n";
+
 const PASSPHRASE: (&str, &str) = ("TF_VAR_passphrase", "correct-horse-battery-staple");
 
 fn project() -> Project {
@@ -80,7 +84,7 @@ fn encrypted_files(project: &Project) -> Vec<String> {
                 continue;
             }
             let name = path.strip_prefix(project.path("")).unwrap().to_str().unwrap().to_owned();
-            if name.ends_with(".tf") {
+            if path.extension().is_some_and(|extension| extension == "tf") {
                 continue;
             }
             assert!(!contains_secret(&fs::read(&path).unwrap()), "{name} contains a plain value");
@@ -165,10 +169,8 @@ fn wrong_or_missing_passphrase_changes_nothing() {
 
 #[test]
 fn interrupted_apply_leaves_an_encrypted_journal() {
-    let waiting = "resource \"terraform_data\" \"b\" {\n  depends_on = [terraform_data.a]\n  provisioner \"local-exec\" {\n    \
-                   command = \"echo started; for i in $(seq 600); do test -e finish && exit 0; sleep 0.1; done; exit 1\"\n  }\n}\n";
     let project = project();
-    project.write("waiting.tf", waiting);
+    project.write("waiting.tf", WAITING);
     project.write("terraform.tfvars", "passphrase = \"correct-horse-battery-staple\"\n");
     let mut running = project.start("apply -auto-approve");
     running.wait_for("started");
@@ -204,6 +206,30 @@ fn state_that_cannot_be_stored_is_saved_encrypted() {
     server.clear_faults();
     run(&project, "state push errored.tfstate").success();
     assert_eq!(run(&project, "output -raw secret").success().out.trim(), "hunter2-hunter2-b");
+    assert!(!contains_secret(&server.state("/state").unwrap()));
+    encrypted_files(&project);
+}
+
+#[test]
+fn unfinished_state_is_stored_encrypted_and_recovered() {
+    let server = StateServer::start();
+    let project = project();
+    project.write("backend.tf", server.block("/state"));
+    project.write("waiting.tf", WAITING);
+    run(&project, "init").success();
+    let mut command = project.command("apply -auto-approve");
+    command.env(PASSPHRASE.0, PASSPHRASE.1).env("TF_STATE_PERSIST_INTERVAL", "0").stdout(Stdio::null());
+    let mut apply = command.spawn().unwrap();
+    server.wait_for("POST", 1);
+    assert!(!contains_secret(&server.state("/state").unwrap()));
+    encrypted_files(&project);
+    apply.kill().unwrap();
+    apply.wait().unwrap();
+    server.set_lock("/state", None);
+    project.write("finish", "");
+    let seen = run(&project, "apply -auto-approve").success();
+    assert!(unwrapped(&seen.text()).contains("Interrupted run recovered"), "{}", seen.text());
+    run(&project, "plan -detailed-exitcode").success();
     assert!(!contains_secret(&server.state("/state").unwrap()));
     encrypted_files(&project);
 }
