@@ -26,6 +26,7 @@ pub async fn initialize(
     options: &BackendOptions,
     stop: &StopSignal,
 ) -> Result<ConfiguredBackend, AppError> {
+    context.set_encryption_root(root);
     let recorded = Record::read(&context.data_directory())?;
     let Some(block) = configured_block(root) else {
         if !options.config.is_empty() {

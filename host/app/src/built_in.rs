@@ -10,6 +10,8 @@ use wardian_diagnostic::Diagnostics;
 use wardian_install::selection::Requirements;
 use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider};
 
+use crate::encryption::RemoteStates;
+
 /// Returns whether an address is the address of the built-in provider.
 pub fn is_known(address: &ProviderAddress) -> bool {
     address.is_built_in() && address.type_name() == TYPE_NAME
@@ -17,7 +19,8 @@ pub fn is_known(address: &ProviderAddress) -> bool {
 
 /// Returns the provider for an address for which [`ProviderAddress::is_built_in`] returns true, and
 /// for the root module in a directory. `states` checks which files with other states may be read, and
-/// `backends` is the environment of other backends, if they may be opened.
+/// `backends` is the environment of other backends, if they may be opened; `remote_states` decrypts the
+/// states.
 ///
 /// # Errors
 /// Returns an error if no built-in provider has this address.
@@ -26,10 +29,14 @@ pub fn provider(
     root_directory: &Path,
     states: &FileGate,
     backends: Option<&BackendHost>,
+    remote_states: &RemoteStates,
 ) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
     if is_known(address) {
         return Ok(Arc::new(
-            BuiltInProvider::new(root_directory).with_gate(states.clone()).with_backends(backends.cloned()),
+            BuiltInProvider::new(root_directory)
+                .with_gate(states.clone())
+                .with_backends(backends.cloned())
+                .with_encryption(Arc::new(remote_states.clone())),
         ));
     }
     Err(vec![PluginDiagnostic::error("Provider not available", unknown(address))])

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use wardian_access::AddressKind;
+use wardian_access::{AddressKind, HttpAuthority};
 use wardian_address::ProviderAddress;
 use wardian_backend::BackendHost;
 use wardian_config::{Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, load_root_with};
@@ -37,6 +37,7 @@ use crate::backend;
 use crate::catalog;
 use crate::configuration_shape::{CONFIGURATION_TARGET, ConfigurationShape};
 use crate::consent_lock;
+use crate::encryption::{CommandEncryption, RemoteStates};
 use crate::enterprise_hosts::EnterpriseHosts;
 use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};
@@ -88,6 +89,8 @@ pub struct AppContext {
     policy: OnceLock<Arc<Policy>>,
     /// Files named by the command's options.
     named_files: Vec<NamedFile>,
+    /// The encryption of states and plans.
+    pub(crate) encryption: CommandEncryption,
     /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
     /// Restricts the files that the host reads for an untrusted configuration. `None` for a trusted
@@ -154,6 +157,7 @@ impl AppContext {
             learnt_addresses,
             policy: OnceLock::new(),
             named_files,
+            encryption: CommandEncryption::default(),
             audit_log,
             confinement: None,
         };
@@ -220,6 +224,7 @@ impl AppContext {
 
     fn accept(&self, loaded: Result<Configuration, Diagnostics>) -> Result<Arc<Configuration>, AppError> {
         let (configuration, diagnostics) = checked(loaded?);
+        self.set_encryption_root(&configuration.root().module);
         self.frontend.accept(configuration, &diagnostics)
     }
 
@@ -344,6 +349,11 @@ impl AppContext {
             host.services = Arc::new(EnterpriseHosts::new(registry));
         }
         host
+    }
+
+    /// Returns the authority that records the host's own requests for a purpose.
+    pub(crate) fn host_requests(&self, purpose: &'static str) -> Arc<dyn HttpAuthority> {
+        host_network::host_requests(purpose, &self.audit_log)
     }
 
     /// Shows a warning that a command may encounter several times, once.
@@ -481,6 +491,7 @@ impl AppContext {
             audit_log: Arc::clone(&self.audit_log),
             states: self.confinement.as_ref().map(HostConfinement::state_gate).unwrap_or_default(),
             backends: self.confinement.is_none().then(|| self.backend_host(true)),
+            remote_states: RemoteStates::new(self),
         };
         let directory = self.directory.clone();
         Plugins::new(

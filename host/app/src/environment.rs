@@ -70,6 +70,7 @@ variables! {
     PROVIDER_LOG = "TF_LOG_PROVIDER": "the log level of plugins";
     LOG_PATH = "TF_LOG_PATH": "the file to which log lines are appended, instead of standard error";
     TRACES = "OTEL_TRACES_EXPORTER": "`otlp`: send traces to an OpenTelemetry collector; the other variables of OTLP exporters apply, such as OTEL_EXPORTER_OTLP_ENDPOINT (default: http://localhost:4318)";
+    ENCRYPTION = "TF_ENCRYPTION": "the configuration of the encryption of states and plans, in addition to the encryption block";
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
     AUDIT = "WARDIAN_AUDIT": "the audit log file, for commands without -audit-log";
@@ -181,6 +182,11 @@ impl ProcessEnvironment {
     /// Returns the data directory of a configuration, which contains plugins among other files.
     pub fn data_directory(&self) -> PathBuf {
         self.path(DATA_DIRECTORY).unwrap_or_else(|| PathBuf::from(".terraform"))
+    }
+
+    /// Returns the configuration of the encryption of states and plans, if it is set.
+    pub(crate) fn encryption(&self) -> Option<&str> {
+        self.text(ENCRYPTION).map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// Returns the passphrase of encrypted plan files, if it is set.

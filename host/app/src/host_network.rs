@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_access::HttpAuthority;
 use wardian_backend::{BackendHost, HttpClients};
 use wardian_download::{DownloadObserver, Downloader, DownloaderOptions, Netrc, NetworkAccess};
 use wardian_install::cli_config::{CliConfig, OciCredential};
@@ -209,13 +210,18 @@ pub(crate) fn backend_host(
             proxies: ProxySettings::from_variables(|name| environment.get(name))
                 .map_err(|error| error.to_string()),
             user_agent,
-            authority: Arc::new(HostRequests::new("backend", Arc::clone(audit_log))),
+            authority: host_requests("backend", audit_log),
             roots: defaults.roots,
             network: NetworkAccess::Online,
             response_timeout: defaults.response_timeout,
         },
         ..BackendHost::default()
     }
+}
+
+/// Returns the authority that allows the host's own requests, and records them in the audit log.
+pub(crate) fn host_requests(purpose: &'static str, audit_log: &Arc<AuditLog>) -> Arc<dyn HttpAuthority> {
+    Arc::new(HostRequests::new(purpose, Arc::clone(audit_log)))
 }
 
 /// Returns the client for all of the host's requests.

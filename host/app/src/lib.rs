@@ -28,6 +28,7 @@ pub mod consent;
 pub mod consent_lock;
 mod context;
 mod directory_view;
+pub mod encryption;
 mod enterprise_hosts;
 mod environment;
 mod error;
@@ -61,6 +62,7 @@ pub mod state_change;
 mod state_migration;
 pub mod state_recorder;
 pub mod untrusted;
+pub mod variable_files;
 pub mod workspaces;
 
 pub use cancellation::unless_stopped;

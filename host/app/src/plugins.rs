@@ -27,6 +27,7 @@ use wardian_sandbox::{
 };
 
 use crate::built_in;
+use crate::encryption::RemoteStates;
 use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
 use crate::frontend::{AppEvent, Frontend};
@@ -53,6 +54,7 @@ pub struct Plugins {
     pub(crate) environment: Vec<(String, String)>,
     states: FileGate,
     backends: Option<BackendHost>,
+    remote_states: RemoteStates,
     pub(crate) frontend: Arc<dyn Frontend>,
     /// The policy and the audit log, which also apply to provisioners.
     pub(crate) supervision: Supervision,
@@ -88,6 +90,8 @@ pub struct Supervision {
     pub states: FileGate,
     /// The environment in which the backends of other states work, if they may be opened.
     pub backends: Option<BackendHost>,
+    /// The encryption of other states.
+    pub(crate) remote_states: RemoteStates,
 }
 
 pub(crate) struct Plugin {
@@ -115,7 +119,7 @@ impl Plugins {
         environment: &ProcessEnvironment,
         frontend: &Arc<dyn Frontend>,
     ) -> Result<Self, AppError> {
-        let Supervision { policy, audit_log, states, backends } = supervision;
+        let Supervision { policy, audit_log, states, backends, remote_states } = supervision;
         let bridge = match plugin_caches::schemas(environment, &working_directory) {
             Some(cache) => Bridge::new(NativeLimits::default()).with_schema_cache(cache),
             None => Bridge::new(NativeLimits::default()),
@@ -179,6 +183,7 @@ impl Plugins {
             environment: environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             states: states.clone(),
             backends: backends.clone(),
+            remote_states: remote_states.clone(),
             frontend: Arc::clone(frontend),
             supervision: supervision.clone(),
             provisioners: LoadedProvisioners::new(environment),
@@ -285,6 +290,7 @@ impl ProviderSource for Plugins {
                 &self.working_directory,
                 &self.states,
                 self.backends.as_ref(),
+                &self.remote_states,
             );
         }
         if let Some(native) = self.native.get(address) {

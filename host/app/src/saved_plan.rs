@@ -9,13 +9,15 @@ use std::sync::Arc;
 
 use wardian_config::{Configuration, MemoryFiles};
 use wardian_diagnostic::{Diagnostics, SourceFile, system_reason};
+use wardian_encryption::{TargetEncryption, has_identity, is_encrypted};
 use wardian_engine::plan_file::{self, PlanFile, PlanFileError, PlanOrigin, sealed};
 use wardian_engine::{Plan, Schemas};
 use wardian_files::read_regular;
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
-use wardian_state::State;
+use wardian_state::{Decrypted, State, StateEncryption as _};
 
 use crate::context::AppContext;
+use crate::encryption::encryption_error;
 use crate::error::AppError;
 use crate::module_manifest;
 
@@ -26,19 +28,30 @@ pub(crate) const MODULE_MANIFEST: &str = ".terraform/modules/modules.json";
 /// The first bytes of a plan file, which is a zip archive.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
 
+/// The encryption of a plan file.
+#[derive(Clone, Copy)]
+pub enum PlanProtection<'a> {
+    None,
+    /// The encryption of the configuration.
+    Encryption(&'a TargetEncryption),
+    /// The passphrase of `-encrypt`.
+    Passphrase(&'a str),
+}
+
 /// Writes a plan to a file that only its owner can read, because the plan contains sensitive
-/// values. If a passphrase is set, the plan is encrypted.
+/// values. The plan is encrypted if there is an encryption of plans or a passphrase; the former has
+/// precedence.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.
-pub fn write(
+pub async fn write(
     path: &Path,
     plan: &Plan,
     configuration: &Configuration,
     data_directory: &Path,
     workspace: &str,
     plugins: &BTreeMap<String, String>,
-    passphrase: Option<&str>,
+    protection: PlanProtection<'_>,
 ) -> Result<(), AppError> {
     let file_text = |file: &Arc<SourceFile>| (file.name().to_owned(), file.text().as_bytes().to_vec());
     let installed = module_manifest::read_installed_modules(data_directory);
@@ -53,8 +66,17 @@ pub fn write(
     let failed =
         |problem: String| AppError::new("Plan cannot be saved", format!("{}: {problem}.", path.display()));
     let mut bytes = plan_file::encode(plan, &origin).map_err(|error| failed(error.to_string()))?;
-    if let Some(passphrase) = passphrase {
-        bytes = sealed::seal(&bytes, passphrase).map_err(|error| failed(error.to_string()))?;
+    match protection {
+        PlanProtection::None => {}
+        PlanProtection::Encryption(encryption) => {
+            let encrypted = encryption.encrypt_bytes(&bytes).await;
+            let encrypted =
+                encrypted.map_err(|failure| encryption_error("Plan cannot be saved", &failure))?;
+            bytes = encrypted.into_bytes();
+        }
+        PlanProtection::Passphrase(passphrase) => {
+            bytes = sealed::seal(&bytes, passphrase).map_err(|error| failed(error.to_string()))?;
+        }
     }
     write_private(path, &bytes).map_err(|error| failed(system_reason(&error)))
 }
@@ -72,7 +94,7 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Returns whether a file's content begins with the signature of a saved plan.
 pub fn is_plan(bytes: &[u8]) -> bool {
-    bytes.starts_with(ARCHIVE) || sealed::is_sealed(bytes)
+    bytes.starts_with(ARCHIVE) || sealed::is_sealed(bytes) || is_encrypted_by_configuration(bytes)
 }
 
 /// Reads a file.
@@ -91,6 +113,43 @@ pub fn read(path: &Path) -> Result<Vec<u8>, AppError> {
 /// Returns whether a file's content is an encrypted plan.
 pub fn is_sealed(bytes: &[u8]) -> bool {
     sealed::is_sealed(bytes)
+}
+
+/// Returns whether a file's content is a plan that the encryption of a configuration has encrypted.
+fn is_encrypted_by_configuration(bytes: &[u8]) -> bool {
+    is_encrypted(bytes) && !has_identity(bytes)
+}
+
+/// Decrypts the content of a file with the encryption of the directory's configuration. Content with a
+/// passphrase is returned unchanged.
+///
+/// # Errors
+/// Returns an error if the content cannot be decrypted, or is not encrypted although it must be.
+pub async fn decrypt<'a>(
+    path: &Path,
+    bytes: &'a [u8],
+    context: &AppContext,
+) -> Result<Cow<'a, [u8]>, AppError> {
+    if sealed::is_sealed(bytes) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    let encryption = context.plan_encryption()?;
+    if !is_encrypted_by_configuration(bytes) {
+        return match encryption {
+            Some(encryption) if !encryption.accepts_plain() && bytes.starts_with(ARCHIVE) => {
+                Err(unusable(path, "it is not encrypted, and the configuration accepts only encrypted plans"))
+            }
+            _ => Ok(Cow::Borrowed(bytes)),
+        };
+    }
+    let encryption = encryption.ok_or_else(|| {
+        unusable(path, "it is encrypted, and the configuration in this directory has no encryption for plans")
+    })?;
+    let decrypted = encryption.decrypt(bytes).await;
+    match decrypted.map_err(|failure| encryption_error("Saved plan cannot be used", &failure))? {
+        Decrypted::Text { plain, .. } => Ok(Cow::Owned(plain)),
+        Decrypted::Plain => Ok(Cow::Borrowed(bytes)),
+    }
 }
 
 /// A saved plan with its configuration.

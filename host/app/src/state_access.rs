@@ -13,8 +13,8 @@ use wardian_diagnostic::{Diagnostic, system_reason};
 use wardian_digest::Sha256Digest;
 use wardian_engine::StopSignal;
 use wardian_state::{
-    BackupRule, LockError, LockRequest, State, StateFileOptions, StateManager, StateManagerOptions,
-    StateStorage,
+    BackupRule, LocalStorage, LockError, LockRequest, State, StateFileOptions, StateManager,
+    StateManagerOptions, StateStorage,
 };
 
 use crate::backend::{self, ConfiguredBackend};
@@ -127,9 +127,20 @@ impl fmt::Display for StateLocation {
 impl StateLocation {
     /// Opens the state. The backup applies only to local files: other storages keep versions
     /// themselves, if they are configured to do so.
-    pub fn open(&self, backup: BackupRule, read_from: Option<PathBuf>) -> StateManager {
+    ///
+    /// # Errors
+    /// Returns an error if the configuration of the state's encryption is not valid.
+    pub fn open(
+        &self,
+        context: &AppContext,
+        backup: BackupRule,
+        read_from: Option<PathBuf>,
+    ) -> Result<StateManager, AppError> {
         let terraform_version = TERRAFORM_VERSION.to_owned();
-        match self {
+        // With an untrusted configuration, an absent state is not created.
+        let is_used = context.confinement.is_none() || self.file().is_some_and(Path::exists);
+        let encryption = if is_used { context.state_encryption()? } else { None };
+        let manager = match self {
             Self::File(path) => {
                 StateManager::open_file(path, StateFileOptions { terraform_version, backup, read_from })
             }
@@ -137,6 +148,15 @@ impl StateLocation {
                 let options = StateManagerOptions { terraform_version, journal: journal.clone(), read_from };
                 StateManager::new(Arc::clone(storage), options)
             }
+        };
+        Ok(manager.with_encryption(encryption))
+    }
+
+    /// Returns the storage of the state, which is not opened.
+    pub fn storage(&self) -> Arc<dyn StateStorage> {
+        match self {
+            Self::File(path) => Arc::new(LocalStorage::new(path, BackupRule::Off)),
+            Self::Remote { storage, .. } => Arc::clone(storage),
         }
     }
 
@@ -290,7 +310,7 @@ pub async fn read_location_unlocked(
     context: &AppContext,
     location: StateLocation,
 ) -> Result<UnlockedState, AppError> {
-    let mut manager = location.open(BackupRule::Off, None);
+    let mut manager = location.open(context, BackupRule::Off, None)?;
     let state = manager.read().await?;
     let exists = manager.exists().await?;
     warn_of_recovery(context, &manager);
@@ -346,7 +366,7 @@ pub async fn open(
     if lock.lock || purpose != LockPurpose::Plan {
         location.create_directories()?;
     }
-    let mut manager = location.open(backup, read_from);
+    let mut manager = location.open(context, backup, read_from)?;
     if lock.lock {
         acquire(context, &mut manager, lock.lock_timeout, purpose, stop).await?;
     }
@@ -389,6 +409,34 @@ pub async fn acquire(
         paused.ok_or_else(AppError::interrupted)?;
         pause = (pause * 2).min(Duration::from_secs(16));
     }
+}
+
+/// Encrypts the initial state of a new workspace. Some backends store it without encryption when they
+/// create the workspace; it has no content.
+///
+/// # Errors
+/// Returns an error if the state cannot be locked or written.
+pub async fn encrypt_initial_state(
+    context: &AppContext,
+    backend: &ConfiguredBackend,
+    workspace: &str,
+    lock: Option<&LockRequest>,
+) -> Result<(), AppError> {
+    if context.state_encryption()?.is_none() {
+        return Ok(());
+    }
+    let mut manager =
+        workspace_location(context, backend, workspace)?.open(context, BackupRule::Off, None)?;
+    if !manager.exists().await? || !manager.is_outdated().await? {
+        return Ok(());
+    }
+    if let Some(request) = lock {
+        manager.lock(request).await?;
+    }
+    let state = manager.read().await?;
+    let written = manager.write_verbatim(&state).await;
+    manager.unlock().await.map_err(AppError::for_unlock)?;
+    written.map(drop).map_err(AppError::from)
 }
 
 /// Returns the data with which a lock is requested.

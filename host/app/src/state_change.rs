@@ -79,7 +79,7 @@ impl<'a> ChangeRequest<'a> {
             (_, location) => (location, None),
         };
         location.create_directories()?;
-        let mut manager = location.open(self.backup, read_from);
+        let mut manager = location.open(context, self.backup, read_from)?;
         if self.lock {
             state_access::acquire(context, &mut manager, self.lock_timeout, self.purpose, stop).await?;
         }

@@ -49,8 +49,8 @@ pub(crate) async fn migrate(
         return Ok(());
     }
     for copy in &copies {
-        let mut from = copy.from.open(BackupRule::Off, None);
-        let mut to = copy.to.open(BackupRule::DefaultPath, None);
+        let mut from = copy.from.open(context, BackupRule::Off, None)?;
+        let mut to = copy.to.open(context, BackupRule::DefaultPath, None)?;
         copy.to.create_directories()?;
         if options.lock {
             for manager in [&mut from, &mut to] {
@@ -102,12 +102,12 @@ async fn copies(
     let mut copies = Vec::new();
     for (from_workspace, to_workspace) in pairs {
         let from = state_access::workspace_location(context, old, &from_workspace)?;
-        let Some(state) = nonempty_state(&from).await? else { continue };
+        let Some(state) = nonempty_state(context, &from).await? else { continue };
         let to = state_access::workspace_location(context, new, &to_workspace)?;
         if is_same_place(&from, &to) {
             continue;
         }
-        let replaces = nonempty_state(&to).await?;
+        let replaces = nonempty_state(context, &to).await?;
         let is_there = replaces
             .as_ref()
             .is_some_and(|other| other.lineage == state.lineage && other.same_content(&state));
@@ -133,8 +133,11 @@ fn is_same_place(one: &StateLocation, other: &StateLocation) -> bool {
 }
 
 /// Returns a state; `None` if it is empty or does not exist.
-async fn nonempty_state(location: &StateLocation) -> Result<Option<Arc<State>>, AppError> {
-    let state = location.open(BackupRule::Off, None).read().await?;
+async fn nonempty_state(
+    context: &AppContext,
+    location: &StateLocation,
+) -> Result<Option<Arc<State>>, AppError> {
+    let state = location.open(context, BackupRule::Off, None)?.read().await?;
     Ok((!state.is_empty()).then_some(state))
 }
 

@@ -6,8 +6,8 @@ use wardian_backend::{
     BackendConfig, BackendError, BackendType, LOCAL, LocalBackend, UnavailableBackend, find,
 };
 use wardian_files::read_regular;
-use wardian_plugin::{CallContext, PluginDiagnostic};
-use wardian_state::decode_state;
+use wardian_plugin::{CallContext, PluginDiagnostic, PluginDiagnostics};
+use wardian_state::{Decrypted, StateProblem, decode_state};
 use wardian_value::{Str, Value};
 
 use crate::state_sources::StateSources;
@@ -36,9 +36,7 @@ impl OtherBackend {
     pub(crate) fn new(name: &str, arguments: &Value) -> Result<Self, OtherBackendError> {
         let kind = find(name).map_err(|unavailable| match unavailable {
             UnavailableBackend::Unknown(reason) => OtherBackendError::Unknown(reason),
-            UnavailableBackend::Planned(reason) | UnavailableBackend::Refused(reason) => {
-                OtherBackendError::Unsupported(reason)
-            }
+            UnavailableBackend::Refused(reason) => OtherBackendError::Unsupported(reason),
         })?;
         let config =
             BackendConfig::from_object(arguments, kind.schema()).map_err(OtherBackendError::Arguments)?;
@@ -62,16 +60,22 @@ impl OtherBackend {
         context: &CallContext,
         workspace: &str,
         sources: &StateSources,
-    ) -> Result<Option<BTreeMap<Str, Value>>, PluginDiagnostic> {
+    ) -> Result<Option<BTreeMap<Str, Value>>, PluginDiagnostics> {
         let (location, bytes) = if self.kind.name() == LOCAL {
-            self.read_file(context, workspace, sources).await?
+            self.read_file(context, workspace, sources).await
         } else {
-            self.read_storage(workspace, sources).await?
-        };
-        let state = decode_state(&bytes).map_err(|problem| {
+            self.read_storage(workspace, sources).await
+        }
+        .map_err(|found| vec![found])?;
+        let (bytes, must_be_encrypted) = decrypted(context, bytes, &location, sources).await?;
+        let unreadable = |problem: StateProblem| {
             let detail = format!("The state in {location} cannot be read: {problem}.");
             PluginDiagnostic::error("Unsupported state file format", detail)
-        })?;
+        };
+        let state = decode_state(&bytes).map_err(|problem| vec![unreadable(problem)])?;
+        if must_be_encrypted && state.as_ref().is_some_and(|state| !state.is_empty()) {
+            return Err(vec![unreadable(StateProblem::NotEncrypted)]);
+        }
         Ok(state.map(|state| state.outputs.into_iter().map(|(name, output)| (name, output.value)).collect()))
     }
 
@@ -125,6 +129,29 @@ impl OtherBackend {
                 let hint = error.hint().map_or(String::new(), |hint| format!(" Suggestion: {hint}."));
                 Err(PluginDiagnostic::error("Failed to read remote state", format!("{error}.{hint}")))
             }
+        }
+    }
+}
+
+/// Decrypts a state. Returns whether it is not encrypted although it must be.
+async fn decrypted(
+    context: &CallContext,
+    bytes: Vec<u8>,
+    location: &str,
+    sources: &StateSources,
+) -> Result<(Vec<u8>, bool), PluginDiagnostics> {
+    let Some(encryption) = sources.encryption.as_ref().filter(|_| !bytes.is_empty()) else {
+        return Ok((bytes, false));
+    };
+    let address = context.address().map_or("", |address| &**address);
+    let Some(target) = encryption.target(address)? else { return Ok((bytes, false)) };
+    match target.decrypt(&bytes).await {
+        Ok(Decrypted::Text { plain, .. }) => Ok((plain, false)),
+        Ok(Decrypted::Plain) => Ok((bytes, !target.accepts_plain())),
+        Err(failure) => {
+            let hint = failure.advice.as_ref().map_or(String::new(), |hint| format!(" Suggestion: {hint}."));
+            let detail = format!("The state in {location}: {failure}.{hint}");
+            Err(vec![PluginDiagnostic::error("Failed to decrypt remote state", detail)])
         }
     }
 }

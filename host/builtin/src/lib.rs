@@ -17,6 +17,7 @@ mod schemas;
 mod state_sources;
 
 pub use provider::BuiltInProvider;
+pub use state_sources::{RemoteStateEncryption, RemoteStateTarget};
 
 /// The type name of the only built-in provider: the last component of
 /// `terraform.io/builtin/terraform`.

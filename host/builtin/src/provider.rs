@@ -16,7 +16,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-use crate::state_sources::StateSources;
+use crate::state_sources::{RemoteStateEncryption, StateSources};
 use crate::{data_resource, functions, remote_state, schemas};
 
 /// The built-in provider. It does not need a configuration, and ignores it.
@@ -29,8 +29,12 @@ impl BuiltInProvider {
     /// Creates a provider for the root module in this directory. The directory must be absolute.
     /// Relative paths of state files are resolved against it.
     pub fn new(root_directory: impl Into<PathBuf>) -> Self {
-        let sources =
-            StateSources { root_directory: root_directory.into(), gate: FileGate::default(), backends: None };
+        let sources = StateSources {
+            root_directory: root_directory.into(),
+            gate: FileGate::default(),
+            backends: None,
+            encryption: None,
+        };
         Self { sources }
     }
 
@@ -46,6 +50,13 @@ impl BuiltInProvider {
     #[must_use]
     pub fn with_backends(mut self, backends: Option<BackendHost>) -> Self {
         self.sources.backends = backends;
+        self
+    }
+
+    /// Sets the encryption of other states.
+    #[must_use]
+    pub fn with_encryption(mut self, encryption: Arc<dyn RemoteStateEncryption>) -> Self {
+        self.sources.encryption = Some(encryption);
         self
     }
 }

@@ -93,7 +93,7 @@ pub(crate) async fn read(
         .map_err(|found| vec![found])?;
     let workspace = part(config, "workspace");
     let workspace = workspace.as_str().unwrap_or("default");
-    let read = backend.outputs(context, workspace, sources).await.map_err(|found| vec![found])?;
+    let read = backend.outputs(context, workspace, sources).await?;
     let Some(stored) = read else {
         let detail = format!(
             "The backend \"{}\" has no state for the workspace \"{workspace}\". Apply the other \

@@ -21,7 +21,7 @@ use wardian_engine::{
 };
 use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, printable};
-use wardian_state::{State, StateManager, encode_state};
+use wardian_state::{State, StateManager};
 
 use crate::address_file;
 use crate::arguments::{
@@ -115,6 +115,7 @@ impl Operation {
         let variables =
             variables::collect(module, request.variables, asking, &context.app.environment, shell, &stop)
                 .await?;
+        context.app.set_encryption_variables(&variables);
         let mut manager = state_access::open(
             &context.app,
             &configuration,
@@ -204,7 +205,7 @@ impl Operation {
                 state.serial = self.manager.stored_serial().max(self.state.serial).saturating_add(2);
                 state.lineage = lineage;
                 TERRAFORM_VERSION.clone_into(&mut state.terraform_version);
-                keep_elsewhere(&state, &mut diagnostics, context);
+                keep_elsewhere(&self.manager, &state, &mut diagnostics, context).await;
                 Arc::new(state)
             }
         };
@@ -256,9 +257,14 @@ impl Done {
 }
 
 /// Saves a state that cannot be stored in its usual location to another file. If that fails, too,
-/// prints the state.
-fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &CommandContext) {
-    let error = match StateManager::write_errored(Path::new(""), state) {
+/// prints the state, encrypted if it must be.
+async fn keep_elsewhere(
+    manager: &StateManager,
+    state: &State,
+    diagnostics: &mut Diagnostics,
+    context: &CommandContext,
+) {
+    let error = match manager.write_errored(Path::new(""), state).await {
         Ok(path) => {
             diagnostics.error(
                 "State saved elsewhere",
@@ -274,9 +280,16 @@ fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &Comman
         Err(error) => error,
     };
     diagnostics.push(state_diagnostic(&error));
-    if let Ok(text) = encode_state(state) {
-        context.shell.print(PrintableText::from_lines(&escape_json(&text)));
-    }
+    let Ok(text) = manager.stored_text(state).await else {
+        diagnostics.error(
+            "State not saved",
+            "The new state could not be written to any file, and it could not be encrypted, so it is not \
+             printed. The journal contains every change that could be recorded, and the next command that \
+             locks the state recovers them.",
+        );
+        return;
+    };
+    context.shell.print(PrintableText::from_lines(&escape_json(&text)));
     diagnostics.error(
         "State not saved",
         "The new state could not be written to any file, so it is printed above. Copy that text to a file \

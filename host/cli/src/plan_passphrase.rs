@@ -74,6 +74,7 @@ pub(crate) async fn decode_plan(
     context: &CommandContext,
     stop: Option<&StopSignal>,
 ) -> Outcome<SavedPlan> {
+    let bytes = &*saved_plan::decrypt(path, bytes, &context.app).await?;
     if !saved_plan::is_sealed(bytes) {
         return Ok(SavedPlan::decode(path, bytes, None, &context.app)?);
     }

@@ -3,23 +3,21 @@
 //! them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use wardian_app::AppError;
 use wardian_app::ProcessEnvironment;
 use wardian_app::unless_stopped;
+use wardian_app::variable_files;
 use wardian_config::{
     Module, RootVariables, Variable, VariableInputs, VariableSource, VariableText, given_variables,
     root_variables, variables_for_saved_plan,
 };
-use wardian_diagnostic::{Diagnostic, SourceFile, system_reason};
+use wardian_diagnostic::{Diagnostic, SourceFile};
 use wardian_engine::StopSignal;
-use wardian_files::read_regular;
-use wardian_lang::{EmptyScope, SourceBytes, parse_body, parse_expression};
+use wardian_lang::{EmptyScope, parse_body, parse_expression};
 use wardian_printable::{append, append_line, printable};
 use wardian_value::{Str, Value};
 
@@ -47,11 +45,7 @@ pub(crate) async fn collect(
     shell: &Shell,
     stop: &StopSignal,
 ) -> Outcome<RootVariables> {
-    let mut inputs = VariableInputs {
-        environment: environment.root_variables(),
-        automatic_files: automatic_files(Path::new("."))?,
-        arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
-    };
+    let mut inputs = inputs(arguments, environment)?;
     if asking == Prompting::Allowed && environment.may_ask() {
         for variable in missing(module, &inputs) {
             if !shell.can_read_answer() {
@@ -81,11 +75,7 @@ pub(crate) fn as_far_as_given(
     environment: &ProcessEnvironment,
     shell: &Shell,
 ) -> Outcome<BTreeMap<Str, Value>> {
-    let inputs = VariableInputs {
-        environment: environment.root_variables(),
-        automatic_files: automatic_files(Path::new("."))?,
-        arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
-    };
+    let inputs = inputs(arguments, environment)?;
     let (variables, warnings) = given_variables(module, &inputs)?;
     let mut values = variables.accepted()?;
     for (name, variable) in &module.variables {
@@ -108,20 +98,31 @@ pub(crate) fn for_saved_plan(
     environment: &ProcessEnvironment,
     shell: &Shell,
 ) -> Outcome<BTreeMap<Str, Value>> {
-    let inputs = VariableInputs {
-        environment: environment.root_variables(),
-        automatic_files: automatic_files(Path::new("."))?,
-        arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
-    };
+    let inputs = inputs(arguments, environment)?;
     let (values, warnings) = variables_for_saved_plan(module, &inputs, planned)?;
     shell.warned(values, &warnings)
+}
+
+/// Returns the sources of the values.
+///
+/// # Errors
+/// Returns an error if a file cannot be read.
+pub(crate) fn inputs(
+    arguments: &VariableArguments,
+    environment: &ProcessEnvironment,
+) -> Outcome<VariableInputs> {
+    Ok(VariableInputs {
+        environment: environment.root_variables(),
+        automatic_files: variable_files::automatic(Path::new("."))?,
+        arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
+    })
 }
 
 fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
     match argument {
         VariableArgument::Text(given) => Ok(VariableSource::Text(VariableText::parse(given)?)),
         // The file named by the user may be a pipe.
-        VariableArgument::File(path) => match decode(path, fs::read(path))? {
+        VariableArgument::File(path) => match variable_files::decode(path, fs::read(path))? {
             Some(file) => Ok(VariableSource::File(file)),
             None => Err(Failure::error(
                 "Variables file not found",
@@ -129,57 +130,6 @@ fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
             )),
         },
     }
-}
-
-/// Maximum size of a variable file that is loaded automatically.
-const MAX_AUTOMATIC_FILE_SIZE: u64 = 1 << 30;
-
-/// Returns the variable files that are loaded automatically.
-fn automatic_files(directory: &Path) -> Outcome<Vec<Arc<SourceFile>>> {
-    let mut names = vec![OsString::from("terraform.tfvars"), OsString::from("terraform.tfvars.json")];
-    let entries = fs::read_dir(directory).map_err(|error| unreadable(directory, &error))?;
-    let mut further: Vec<OsString> = entries
-        .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .filter(|name| {
-            let name = name.to_string_lossy();
-            name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json")
-        })
-        .collect();
-    further.sort_unstable();
-    names.extend(further);
-    let read = |name: &OsString| {
-        let path = Path::new(name);
-        decode(path, read_regular(path, MAX_AUTOMATIC_FILE_SIZE)).transpose()
-    };
-    names.iter().filter_map(read).collect()
-}
-
-/// Returns a variable file with this content; `None` if it does not exist.
-fn decode(path: &Path, read: io::Result<Vec<u8>>) -> Outcome<Option<Arc<SourceFile>>> {
-    let bytes = match read {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(path, &error)),
-    };
-    let name = path.display().to_string();
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let byte = error.utf8_error().valid_up_to();
-            Failure::error(
-                "Variables file is not text",
-                format!(
-                    "{name}: the byte at offset {byte} is not \
-                valid UTF-8."
-                ),
-            )
-        })?;
-        return Ok(Some(SourceFile::new(name, text)));
-    }
-    Ok(Some(SourceBytes::new(&name, bytes)?.into_file()))
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::error("Variables cannot be read", format!("{}: {}.", path.display(), system_reason(error)))
 }
 
 /// Returns the variables that have neither a default nor a value.

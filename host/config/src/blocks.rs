@@ -1,6 +1,7 @@
 //! The typed blocks of a module. Each block type has its own file.
 
 mod check;
+mod encryption;
 mod lifecycle;
 mod local;
 mod meta_arguments;
@@ -15,6 +16,9 @@ mod target;
 mod variable;
 
 pub use check::{Check, Condition};
+pub use encryption::{
+    EncryptionConfig, EncryptionMethod, EncryptionOrigin, EncryptionTarget, KeyProviderBlock,
+};
 pub use lifecycle::{IgnoreChanges, Lifecycle};
 pub use local::Local;
 pub use module_call::ModuleCall;

@@ -32,9 +32,17 @@ pub(crate) struct Content<'a> {
 /// in every context.
 pub(crate) fn label_count(kind: &str) -> usize {
     match kind {
-        "resource" | "data" | "ephemeral" => 2,
-        "variable" | "output" | "module" | "provider" | "check" | "provisioner" | "backend"
-        | "provider_meta" | "dynamic" => 1,
+        "resource" | "data" | "ephemeral" | "key_provider" | "method" => 2,
+        "variable"
+        | "output"
+        | "module"
+        | "provider"
+        | "check"
+        | "provisioner"
+        | "backend"
+        | "provider_meta"
+        | "dynamic"
+        | "remote_state_data_source" => 1,
         _ => 0,
     }
 }

@@ -29,9 +29,10 @@ mod variables;
 mod walk;
 
 pub use blocks::{
-    Backend, Check, Condition, IgnoreChanges, Import, Lifecycle, Local, ModuleCall, Moved, Output,
-    ProviderConfig, ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider, RequiredVersion,
-    Resource, Target, TargetResource, Variable,
+    Backend, Check, Condition, EncryptionConfig, EncryptionMethod, EncryptionOrigin, EncryptionTarget,
+    IgnoreChanges, Import, KeyProviderBlock, Lifecycle, Local, ModuleCall, Moved, Output, ProviderConfig,
+    ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider, RequiredVersion, Resource,
+    Target, TargetResource, Variable,
 };
 pub use configuration::{Configuration, ModuleNode, Requirement};
 pub use decode::{arguments_and_blocks, decode_body, decode_constant_blocks, references, span_of};

@@ -8,8 +8,8 @@ use wardian_diagnostic::{SourceFile, Span};
 use wardian_value::Str;
 
 use crate::blocks::{
-    Backend, Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta, Removed,
-    RequiredProvider, RequiredVersion, Resource, Variable,
+    Backend, Check, EncryptionConfig, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta,
+    Removed, RequiredProvider, RequiredVersion, Resource, Variable,
 };
 use crate::names::ResourceKey;
 
@@ -46,6 +46,10 @@ pub struct Module {
     pub backend: Option<Backend>,
     /// The `cloud` block.
     pub cloud: Option<Backend>,
+    /// The `encryption` block. Only the root module's has an effect.
+    pub encryption: Option<EncryptionConfig>,
+    /// The span of the `encryption` block's header.
+    pub(crate) encryption_span: Option<Span>,
     /// `moved` blocks.
     pub moved: Vec<Moved>,
     /// `removed` blocks.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::InstanceAddressError;
 
+use crate::encryption::EncryptionFailure;
 use crate::storage::StorageError;
 
 /// The error for a state file that could not be read or written.
@@ -103,6 +104,15 @@ pub enum StateProblem {
         path: PathBuf,
         problem: String,
     },
+    /// The file is encrypted, and there is no encryption that can decrypt it.
+    #[error("the state is encrypted, and the configuration has no encryption for it")]
+    Encrypted,
+    /// The file is not encrypted, although it must be.
+    #[error("the state is not encrypted, and the configuration accepts only encrypted states")]
+    NotEncrypted,
+    /// The content cannot be encrypted or decrypted.
+    #[error(transparent)]
+    Encryption(#[from] EncryptionFailure),
     /// The state was changed while it was not locked.
     #[error("the state changed after it was read")]
     ChangedMeanwhile,
@@ -133,6 +143,15 @@ impl StateProblem {
                 "nothing was changed; if the changes of that run are already in the state or are not needed, \
                  move the journal to another directory"
             }
+            Self::Encrypted => {
+                "nothing was changed; add the encryption block with which the state was written, or set \
+                 TF_ENCRYPTION"
+            }
+            Self::NotEncrypted => {
+                "nothing was changed; to encrypt an existing state, add a method \"unencrypted\" as the fallback \
+                 of the state's method until it has been written once"
+            }
+            Self::Encryption(failure) => return failure.advice.as_deref(),
             Self::Storage(error) => return error.advice.as_deref(),
             Self::ChangedMeanwhile => "nothing was written; run the command again",
         })

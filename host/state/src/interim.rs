@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 
-use crate::error::StateError;
+use crate::encryption::{StateEncryption, StateIdentity};
+use crate::error::{StateError, StateProblem};
 use crate::format::encode_compact;
 use crate::journal::{self, Journal};
 use crate::model::{Instance, State};
@@ -19,6 +20,7 @@ use crate::storage::{StateContent, StateStorage, StorageVersion};
 #[derive(Debug)]
 pub struct InterimState {
     storage: Arc<dyn StateStorage>,
+    encryption: Option<Arc<dyn StateEncryption>>,
     state: State,
     /// The fingerprints of the state before the run, and of all states that were stored or may have
     /// been stored.
@@ -32,6 +34,7 @@ pub struct InterimState {
 #[derive(Debug)]
 pub struct InterimWrite {
     storage: Arc<dyn StateStorage>,
+    encryption: Option<Arc<dyn StateEncryption>>,
     content: StateContent,
     expected: StorageVersion,
 }
@@ -39,11 +42,12 @@ pub struct InterimWrite {
 impl InterimState {
     pub(crate) fn new(
         storage: Arc<dyn StateStorage>,
+        encryption: Option<Arc<dyn StateEncryption>>,
         state: State,
         fingerprint: String,
         version: StorageVersion,
     ) -> Self {
-        Self { storage, state, fingerprints: vec![fingerprint], version: Some(version) }
+        Self { storage, encryption, state, fingerprints: vec![fingerprint], version: Some(version) }
     }
 
     /// Changes an instance, or removes it.
@@ -72,7 +76,8 @@ impl InterimState {
         journal.commit()?;
         self.fingerprints.push(fingerprint);
         let content = StateContent::new(text, &self.state.lineage, self.state.serial);
-        Ok(Some(InterimWrite { storage: Arc::clone(&self.storage), content, expected }))
+        let encryption = self.encryption.clone();
+        Ok(Some(InterimWrite { storage: Arc::clone(&self.storage), encryption, content, expected }))
     }
 
     /// Notes the result of a write.
@@ -97,12 +102,25 @@ impl InterimState {
     }
 }
 
+/// Returns the content to be stored for a state.
+pub(crate) async fn encrypted_content(
+    encryption: Option<&dyn StateEncryption>,
+    content: StateContent,
+) -> Result<StateContent, StateProblem> {
+    let Some(encryption) = encryption.filter(|encryption| encryption.encrypts()) else { return Ok(content) };
+    let identity = StateIdentity { lineage: content.lineage(), serial: content.serial() };
+    let encrypted = encryption.encrypt(&content.to_bytes(), Some(identity)).await?;
+    Ok(StateContent::new(vec![encrypted], content.lineage(), content.serial()))
+}
+
 impl InterimWrite {
     /// Stores the state.
     ///
     /// # Errors
     /// Returns an error if the storage has not confirmed the write.
     pub async fn run(self) -> Result<StorageVersion, StateError> {
-        self.storage.write(&self.content, &self.expected).await
+        let failed = |problem| StateError { location: self.storage.location(), problem };
+        let content = encrypted_content(self.encryption.as_deref(), self.content).await.map_err(failed)?;
+        self.storage.write(&content, &self.expected).await
     }
 }

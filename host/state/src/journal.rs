@@ -17,6 +17,13 @@
 //!
 //! A reader rejects a journal that has an unknown format or contains an unknown record.
 //!
+//! # Encryption
+//!
+//! If new states are encrypted, so is the journal, and a line precedes the first line: it contains
+//! `wardian_journal` (format 3) and `encryption`, the encrypted key of the other lines. Each other line
+//! is `sealed`: the encrypted JSON object, as above, in Base64. The checksum of the previous line is
+//! authenticated with it, so lines cannot be exchanged or removed, except at the end.
+//!
 //! # Durability
 //!
 //! Records are collected in memory, and [`Journal::commit`] writes all of them to the file with one
@@ -35,13 +42,18 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, Seek as _, Write as _};
 use std::iter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_cache::sync_directory;
 
 pub use recovery::Intent;
+use recovery::read_with;
 pub(crate) use recovery::{Header, JournalContent, read};
 
+use crate::encryption::{EncryptionFailure, RecordCipher};
 use crate::error::{StateError, StateProblem};
 use crate::format::{Parts, encode_instance};
 use crate::model::Instance;
@@ -52,6 +64,8 @@ use sync::Syncing;
 const FORMAT: u64 = 2;
 /// The oldest format version that can be read.
 const OLDEST_FORMAT: u64 = 1;
+/// The format version of encrypted journals.
+const ENCRYPTED_FORMAT: u64 = 3;
 
 /// A journal to which records are written. If it is dropped, its file remains, and the next run
 /// merges it into the state.
@@ -59,8 +73,11 @@ const OLDEST_FORMAT: u64 = 1;
 pub struct Journal {
     path: PathBuf,
     lineage: String,
-    /// The JSON text of the first line. It is written with the first record.
+    /// The JSON text of the first line, or of the first encrypted line. It is written with the first
+    /// record.
     header: String,
+    /// The JSON text of the line with the encrypted key; empty if the journal is not encrypted.
+    key_line: String,
     /// The lines that are not in the file yet.
     collected: Lines,
     /// The JSON text of the current record. Its memory is reused.
@@ -84,10 +101,28 @@ struct Lines {
     text: String,
     /// The checksum of the last line.
     checksum: String,
+    /// Encrypts the lines.
+    cipher: Option<Arc<dyn RecordCipher>>,
+    /// The reason why a line could not be encrypted. The lines must not be written.
+    failure: Option<EncryptionFailure>,
 }
 
 impl Lines {
+    fn with_cipher(cipher: Option<Arc<dyn RecordCipher>>) -> Self {
+        Self { cipher, ..Self::default() }
+    }
+
     fn push(&mut self, json: &str) {
+        match &self.cipher {
+            None => self.push_plain(json),
+            Some(cipher) => match sealed_json(&**cipher, &self.checksum, json) {
+                Ok(sealed) => self.push_plain(&sealed),
+                Err(failure) => self.failure = Some(failure),
+            },
+        }
+    }
+
+    fn push_plain(&mut self, json: &str) {
         self.checksum = line_checksum(&self.checksum, &[json]);
         for part in [&*self.checksum, " ", json, "\n"] {
             self.text.push_str(part);
@@ -95,8 +130,35 @@ impl Lines {
     }
 }
 
+/// Returns the JSON text of an encrypted line.
+fn sealed_json(
+    cipher: &dyn RecordCipher,
+    previous_checksum: &str,
+    json: &str,
+) -> Result<String, EncryptionFailure> {
+    let sealed = cipher.seal(previous_checksum.as_bytes(), json.as_bytes())?;
+    let mut line = "{\"sealed\":\"".to_owned();
+    STANDARD.encode_string(sealed, &mut line);
+    line.push_str("\"}");
+    Ok(line)
+}
+
 impl Journal {
-    pub(crate) fn new(path: PathBuf, lineage: &str, serial: u64, fingerprint: &str) -> Self {
+    /// Returns a journal for changes to a state. `cipher` and its encrypted key encrypt the journal.
+    pub(crate) fn new(
+        path: PathBuf,
+        lineage: &str,
+        serial: u64,
+        fingerprint: &str,
+        cipher: Option<(String, Arc<dyn RecordCipher>)>,
+    ) -> Self {
+        let mut key_line = String::new();
+        if let Some((encrypted_key, _)) = &cipher {
+            let mut members = Parts::object(&mut key_line);
+            members.number("wardian_journal", ENCRYPTED_FORMAT);
+            members.text("encryption", encrypted_key);
+            members.end();
+        }
         let mut header = String::new();
         let mut members = Parts::object(&mut header);
         members.number("wardian_journal", FORMAT);
@@ -108,16 +170,18 @@ impl Journal {
             path,
             lineage: lineage.to_owned(),
             header,
-            collected: Lines::default(),
+            key_line,
+            collected: Lines::with_cipher(cipher.map(|(_, cipher)| cipher)),
             json: String::new(),
             open: None,
         }
     }
 
-    /// Reopens an existing journal for appending after its last complete line.
-    pub(crate) fn reopen(path: PathBuf) -> Result<Self, StateError> {
-        let found =
-            read(&path)?.and_then(|content| Some((content.header?, content.checksum, content.length)));
+    /// Reopens an existing journal for appending after its last complete line. `cipher` is the cipher
+    /// of its lines, if they are encrypted.
+    pub(crate) fn reopen(path: PathBuf, cipher: Option<Arc<dyn RecordCipher>>) -> Result<Self, StateError> {
+        let found = read_with(&path, cipher.as_ref())?
+            .and_then(|content| Some((content.header?, content.checksum, content.length)));
         let failed = |error| StateError::new(&path, StateProblem::io("continue the journal")(error));
         let Some((header, checksum, length)) = found else {
             return Err(failed(io::Error::other("it no longer exists")));
@@ -134,7 +198,8 @@ impl Journal {
             path,
             lineage: header.lineage,
             header: String::new(),
-            collected: Lines { text: String::new(), checksum },
+            key_line: String::new(),
+            collected: Lines { checksum, ..Lines::with_cipher(cipher) },
             json: String::new(),
             open: Some(open),
         })
@@ -189,10 +254,14 @@ impl Journal {
     /// Returns an error if the records cannot be written. They are then lost: the requests must not
     /// be sent, and operations that depend on the changes must not start.
     pub fn commit(&mut self) -> Result<(), StateError> {
-        if self.collected.text.is_empty() {
+        if self.collected.text.is_empty() && self.collected.failure.is_none() {
             return Ok(());
         }
+        let failure = self.collected.failure.take();
         let written = self.open().and_then(|(open, collected)| {
+            if let Some(failure) = failure {
+                return Err(io::Error::other(failure));
+            }
             open.syncing.check()?;
             open.write(&[&collected.text], &collected.checksum)?;
             open.syncing.request();
@@ -226,8 +295,14 @@ impl Journal {
     ) -> Result<(), StateError> {
         self.collect_header();
         self.commit()?;
+        let cipher = self.collected.cipher.clone();
         let written = self.open().and_then(|(open, _)| {
-            let json: Vec<&str> = iter::once("{\"final\":").chain(state).chain(["}"]).collect();
+            let mut json: Vec<&str> = iter::once("{\"final\":").chain(state).chain(["}"]).collect();
+            let sealed;
+            if let Some(cipher) = cipher {
+                sealed = sealed_json(&*cipher, &open.checksum, &json.concat()).map_err(io::Error::other)?;
+                json = vec![&sealed];
+            }
             let checksum = line_checksum(&open.checksum, &json);
             let line: Vec<&str> = [&*checksum, " "].into_iter().chain(json).chain(["\n"]).collect();
             open.write(&line, &checksum)
@@ -238,7 +313,7 @@ impl Journal {
 
     /// Removes the journal after all its changes are in the state.
     pub(crate) fn discard(&mut self) -> Result<(), StateError> {
-        self.collected = Lines::default();
+        self.collected = Lines::with_cipher(self.collected.cipher.take());
         if self.open.take().is_some() { remove(&self.path) } else { Ok(()) }
     }
 
@@ -255,6 +330,9 @@ impl Journal {
     /// Adds the first line, if the journal has no lines.
     fn collect_header(&mut self) {
         if self.collected.text.is_empty() && self.open.as_ref().is_none_or(|open| open.length == 0) {
+            if !self.key_line.is_empty() {
+                self.collected.push_plain(&self.key_line);
+            }
             self.collected.push(&self.header);
         }
     }

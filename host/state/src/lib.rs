@@ -12,6 +12,7 @@
 //! the file is not changed; reading never panics for any bytes in the file.
 
 mod checks;
+mod encryption;
 mod error;
 mod format;
 mod held_locks;
@@ -25,6 +26,7 @@ mod sidecar;
 mod storage;
 
 pub use checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
+pub use encryption::{Decrypted, EncryptionFailure, RecordCipher, StateEncryption, StateIdentity};
 pub use error::{StateError, StateProblem};
 pub use format::{FORMAT_VERSION, decode_state, encode_state};
 pub use held_locks::release_locks;

@@ -94,8 +94,8 @@ impl StateStorage for LocalStorage {
         Ok(StoredState { bytes: self.bytes(&self.access())?, version: StorageVersion::Unknown })
     }
 
-    async fn prepare_write(&self) -> Result<(), StateError> {
-        self.back_up(&mut self.access())
+    async fn prepare_write(&self, backup: Option<&[u8]>) -> Result<(), StateError> {
+        self.back_up(&mut self.access(), backup)
     }
 
     async fn write(

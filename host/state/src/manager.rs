@@ -23,22 +23,32 @@
 //!
 //! If the storage may have stored the new state although the write failed, the state is read again.
 //! If it is the new state, the write has succeeded. Otherwise the journal is retained.
+//!
+//! # Encryption
+//!
+//! With a [`StateEncryption`], everything that is stored is encrypted: the state, its backup, the
+//! journal and `errored.tfstate`. States are compared in their decrypted form, because each encryption
+//! of a text differs. A state that is stored in an outdated form is written again by the next run,
+//! even if its content is the same. A state without objects is accepted in any form: a storage that
+//! could replace the state by it could also remove the state.
+
+mod load;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
+use crate::encryption::{StateEncryption, StateIdentity};
 use crate::error::{StateError, StateProblem};
-use crate::format::{CompactState, decode_state, encode_compact, encode_state};
+use crate::format::{CompactState, encode_compact, encode_state};
 use crate::held_locks;
-use crate::interim::InterimState;
-use crate::journal::{self, Intent, Journal, JournalContent};
+use crate::interim::{InterimState, encrypted_content};
+use crate::journal::{self, Intent, Journal};
 use crate::local::{self, BackupRule, LocalStorage};
 use crate::lock::{LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
 use crate::sidecar::Sidecars;
 use crate::storage::{StateContent, StateStorage, StorageEffect, StorageVersion};
+use load::{PendingRecovery, Snapshot};
 
 #[derive(Clone, Debug)]
 pub struct StateManagerOptions {
@@ -82,6 +92,7 @@ pub struct Recovery {
 pub struct StateManager {
     storage: Arc<dyn StateStorage>,
     options: StateManagerOptions,
+    encryption: Option<Arc<dyn StateEncryption>>,
     lock: Option<LockInfo>,
     read: Option<Snapshot>,
     recovery: Option<Recovery>,
@@ -89,43 +100,22 @@ pub struct StateManager {
     interim: Option<InterimState>,
 }
 
-/// The state as it was last read or written.
-#[derive(Debug, Clone)]
-struct Snapshot {
-    state: Arc<State>,
-    /// The fingerprint of the bytes from which the state was read. It is stored in the journal.
-    fingerprint: String,
-    version: StorageVersion,
-    exists: bool,
-    /// The recovery that must be completed before the next write.
-    pending: Option<PendingRecovery>,
-}
-
-#[derive(Debug, Clone)]
-enum PendingRecovery {
-    Write,
-    RemoveJournal,
-}
-
-/// The bytes of a storage and of the file from which the state is read.
-struct Loaded {
-    /// The bytes of the state.
-    source: Vec<u8>,
-    /// The bytes of the storage, if they are not the bytes of the state.
-    target: Option<Vec<u8>>,
-    version: StorageVersion,
-}
-
-impl Loaded {
-    fn target(&self) -> &[u8] {
-        self.target.as_deref().unwrap_or(&self.source)
-    }
-}
-
 impl StateManager {
     /// Opens the state in a storage. The state does not have to exist, and is not read yet.
     pub fn new(storage: Arc<dyn StateStorage>, options: StateManagerOptions) -> Self {
-        Self { storage, options, lock: None, read: None, recovery: None, interim: None }
+        Self { storage, options, encryption: None, lock: None, read: None, recovery: None, interim: None }
+    }
+
+    /// Sets the encryption of the state, its backup and its journal.
+    #[must_use]
+    pub fn with_encryption(mut self, encryption: Option<Arc<dyn StateEncryption>>) -> Self {
+        self.encryption = encryption;
+        self
+    }
+
+    /// Returns the encryption, if new content is encrypted.
+    fn encrypting(&self) -> Option<&Arc<dyn StateEncryption>> {
+        self.encryption.as_ref().filter(|encryption| encryption.encrypts())
     }
 
     /// Opens the state in a local file. The file does not have to exist, and is not read yet.
@@ -230,7 +220,26 @@ impl StateManager {
         self.complete_recovery().await?;
         let lineage = if state.lineage.is_empty() { new_lineage() } else { state.lineage.clone() };
         let fingerprint = self.read.as_ref().map(|read| read.fingerprint.clone()).unwrap_or_default();
-        Ok(Journal::new(self.options.journal.clone(), &lineage, state.serial, &fingerprint))
+        let cipher = match self.encrypting() {
+            None => None,
+            Some(encryption) => {
+                encryption.prepare().await.map_err(|failure| self.failed(failure.into()))?;
+                let cipher = encryption.new_record_cipher().await;
+                Some(cipher.map_err(|failure| self.failed(failure.into()))?)
+            }
+        };
+        Ok(Journal::new(self.options.journal.clone(), &lineage, state.serial, &fingerprint, cipher))
+    }
+
+    /// Returns whether the stored state must be written again although its content is the same,
+    /// because its encryption has changed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`StateManager::read`].
+    pub async fn is_outdated(&mut self) -> Result<bool, StateError> {
+        self.read().await?;
+        Ok(self.read.as_ref().is_some_and(|read| read.is_outdated))
     }
 
     /// Returns the unfinished state of a run whose journal was started, so that it can be stored
@@ -245,7 +254,8 @@ impl StateManager {
             ..(*read.state).clone()
         };
         let storage = Arc::clone(&self.storage);
-        Some(InterimState::new(storage, state, read.fingerprint.clone(), read.version.clone()))
+        let (fingerprint, version) = (read.fingerprint.clone(), read.version.clone());
+        Some(InterimState::new(storage, self.encryption.clone(), state, fingerprint, version))
     }
 
     /// Continues with the unfinished state of a run. Its last write must have ended.
@@ -270,7 +280,7 @@ impl StateManager {
         state: &State,
     ) -> Result<Arc<State>, StateError> {
         let before = self.read().await?;
-        let exists = self.read.as_ref().is_some_and(|read| read.exists);
+        let exists = self.read.as_ref().is_some_and(|read| read.exists && !read.is_outdated);
         let stored_serial = match self.interim.take() {
             None => None,
             Some(interim) => Some(self.continue_from(interim).await?),
@@ -322,11 +332,28 @@ impl StateManager {
     /// # Errors
     ///
     /// Returns an error if that file also cannot be written.
-    pub fn write_errored(directory: &Path, state: &State) -> Result<PathBuf, StateError> {
+    pub async fn write_errored(&self, directory: &Path, state: &State) -> Result<PathBuf, StateError> {
         let path = directory.join("errored.tfstate");
-        let text = encode_state(state).map_err(|problem| StateError::new(&path, problem))?;
+        let text = self.stored_text(state).await.map_err(|problem| StateError::new(&path, problem))?;
         local::write_file(&path, text.as_bytes())?;
         Ok(path)
+    }
+
+    /// Returns the text that is stored for a state: the state file, encrypted if new states are
+    /// encrypted.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the state cannot be encoded or encrypted.
+    pub async fn stored_text(&self, state: &State) -> Result<String, StateProblem> {
+        let text = encode_state(state)?;
+        match self.encrypting() {
+            None => Ok(text),
+            Some(encryption) => {
+                let identity = StateIdentity { lineage: &state.lineage, serial: state.serial };
+                Ok(encryption.encrypt(text.as_bytes(), Some(identity)).await?)
+            }
+        }
     }
 
     async fn replace(&mut self, journal: &mut Journal, next: State) -> Result<Arc<State>, StateError> {
@@ -341,8 +368,15 @@ impl StateManager {
         let writing = self.record_and_write(journal, &compact, &next);
         let (fingerprint, version) = tracing::Instrument::instrument(writing, span).await?;
         let state = Arc::new(next);
-        self.read =
-            Some(Snapshot { state: Arc::clone(&state), fingerprint, version, exists: true, pending: None });
+        self.read = Some(Snapshot {
+            state: Arc::clone(&state),
+            fingerprint,
+            version,
+            exists: true,
+            pending: None,
+            is_outdated: false,
+            plain_target: None,
+        });
         Ok(state)
     }
 
@@ -354,7 +388,8 @@ impl StateManager {
         compact: &CompactState,
         state: &State,
     ) -> Result<(String, StorageVersion), StateError> {
-        self.storage.prepare_write().await?;
+        let backup = self.encrypted_backup().await?;
+        self.storage.prepare_write(backup.as_deref().map(str::as_bytes)).await?;
         let mut record = || journal.record_final(compact.parts());
         let encode = || {
             let text = compact.indented();
@@ -366,6 +401,8 @@ impl StateManager {
             if compact.is_large() { rayon::join(record, encode) } else { (record(), encode()) };
         recorded?;
         let content = StateContent::new(text, &state.lineage, state.serial);
+        let content = encrypted_content(self.encryption.as_deref(), content).await;
+        let content = content.map_err(|problem| self.failed(problem))?;
         let expected = self.read.as_ref().map(|read| read.version.clone()).unwrap_or_default();
         let version = match self.storage.write(&content, &expected).await {
             Ok(version) => version,
@@ -389,7 +426,8 @@ impl StateManager {
         );
         if may_be_stored
             && let Ok(stored) = self.storage.read().await
-            && journal::fingerprint([&*stored.bytes]) == fingerprint
+            && let Ok(plain) = self.decrypted(stored.bytes).await
+            && journal::fingerprint([&*plain.bytes]) == fingerprint
         {
             return Ok(stored.version);
         }
@@ -407,12 +445,20 @@ impl StateManager {
                 journal::remove(&self.options.journal)?;
                 self.read = Some(Snapshot { pending: None, ..snapshot });
             }
-            Some(PendingRecovery::Write) => {
+            Some(PendingRecovery::Write(cipher)) => {
                 let compact = encode_compact(&snapshot.state).map_err(|problem| self.failed(problem))?;
-                let mut journal = Journal::reopen(self.options.journal.clone())?;
+                let mut journal = Journal::reopen(self.options.journal.clone(), cipher)?;
                 let (fingerprint, version) =
                     self.record_and_write(&mut journal, &compact, &snapshot.state).await?;
-                self.read = Some(Snapshot { fingerprint, version, exists: true, pending: None, ..snapshot });
+                self.read = Some(Snapshot {
+                    state: snapshot.state,
+                    fingerprint,
+                    version,
+                    exists: true,
+                    pending: None,
+                    is_outdated: false,
+                    plain_target: None,
+                });
             }
         }
         if let Some(recovery) = &mut self.recovery {
@@ -421,151 +467,13 @@ impl StateManager {
         Ok(())
     }
 
-    /// Loads the state. A local file is read again if its content is damaged, because another process
-    /// may be rewriting it. Rewriting takes no longer than a few retry intervals.
-    async fn load_with_retries(&mut self) -> Result<Snapshot, StateError> {
-        let mut tries = 0;
-        loop {
-            match self.load().await {
-                Err(error)
-                    if tries < 4
-                        && !self.is_locked()
-                        && self.storage.path().is_some()
-                        && matches!(error.problem, StateProblem::NotJson(_) | StateProblem::NotUtf8(_)) =>
-                {
-                    tries += 1;
-                    thread::sleep(Duration::from_millis(5 << tries));
-                }
-                done => return done,
-            }
-        }
-    }
-
-    async fn load(&mut self) -> Result<Snapshot, StateError> {
-        self.recovery = None;
-        let stored = self.storage.read().await?;
-        let loaded = match &self.options.read_from {
-            None => Loaded { source: stored.bytes, target: None, version: stored.version },
-            Some(path) => Loaded {
-                source: local::read_file(path)?,
-                target: Some(stored.bytes),
-                version: stored.version,
-            },
-        };
-        let decoded = decode_state(&loaded.source).map_err(|problem| match &self.options.read_from {
-            Some(path) => StateError::new(path, problem),
-            None => self.failed(problem),
-        });
-        let Some(content) = journal::read(&self.options.journal)? else {
-            let state = decoded?.unwrap_or_default();
-            return Ok(Snapshot {
-                state: Arc::new(state),
-                fingerprint: journal::fingerprint([&*loaded.source]),
-                exists: !loaded.source.is_empty(),
-                version: loaded.version,
-                pending: None,
-            });
-        };
-        self.apply_journal(content, loaded, decoded)
-    }
-
-    /// Applies the rules in the table in the module documentation.
-    fn apply_journal(
-        &mut self,
-        content: JournalContent,
-        loaded: Loaded,
-        decoded: Result<Option<State>, StateError>,
-    ) -> Result<Snapshot, StateError> {
-        let fingerprint = journal::fingerprint([&*loaded.source]);
-        let exists = !loaded.source.is_empty();
-        let target = loaded.target();
-        let Some(header) = &content.header else {
-            return Ok(Snapshot {
-                state: Arc::new(decoded?.unwrap_or_default()),
-                fingerprint,
-                exists,
-                version: loaded.version,
-                pending: Some(PendingRecovery::RemoveJournal),
-            });
-        };
-        let at_base = header.state == fingerprint || content.stored.contains(&fingerprint);
-        let state = if let Some(finished) = &content.finished {
-            let text = encode_state(finished).map_err(|problem| self.failed(problem))?;
-            if text.as_bytes() == target {
-                return Ok(Snapshot {
-                    state: Arc::new(finished.clone()),
-                    fingerprint: journal::fingerprint([target]),
-                    exists: true,
-                    version: loaded.version,
-                    pending: Some(PendingRecovery::RemoveJournal),
-                });
-            }
-            if !at_base && let Ok(Some(stored)) = decode_state(target) {
-                if stored.lineage != finished.lineage
-                    || stored.serial < finished.serial
-                    || !stored.same_content(finished)
-                {
-                    return Err(self.foreign_journal(header, decoded));
-                }
-                // For example, the user has pushed the state that was saved elsewhere.
-                return Ok(Snapshot {
-                    fingerprint: journal::fingerprint([target]),
-                    state: Arc::new(stored),
-                    exists: true,
-                    version: loaded.version,
-                    pending: Some(PendingRecovery::RemoveJournal),
-                });
-            }
-            finished.clone()
-        } else {
-            if !at_base {
-                return Err(self.foreign_journal(header, decoded));
-            }
-            let mut state = decoded?.unwrap_or_default();
-            for change in &content.changes {
-                state.set_instance(&change.address, &change.provider, change.instance.clone());
-            }
-            state.lineage.clone_from(&header.lineage);
-            state.serial = state.serial.max(header.serial).saturating_add(1);
-            state.terraform_version.clone_from(&self.options.terraform_version);
-            state
-        };
-        self.recovery = Some(Recovery {
-            journal: self.options.journal.clone(),
-            changes: content.changes.len(),
-            incomplete: content.incomplete.clone(),
-            ignored_bytes: content.ignored_bytes,
-            folded: false,
-        });
-        Ok(Snapshot {
-            state: Arc::new(state),
-            fingerprint,
-            exists: true,
-            version: loaded.version,
-            pending: Some(PendingRecovery::Write),
-        })
-    }
-
-    fn foreign_journal(
-        &self,
-        header: &journal::Header,
-        decoded: Result<Option<State>, StateError>,
-    ) -> StateError {
-        let state = match decoded {
-            Ok(Some(state)) => format!("lineage \"{}\", serial {}", state.lineage, state.serial),
-            Ok(None) => "no state".to_owned(),
-            Err(_) => "a file that cannot be read".to_owned(),
-        };
-        let journal = format!("lineage \"{}\", serial {}", header.lineage, header.serial);
-        self.failed(StateProblem::ForeignJournal { path: self.options.journal.clone(), journal, state })
-    }
-
     /// Checks that the state was not changed since it was read without a lock.
     async fn check_unchanged(&self) -> Result<(), StateError> {
         let now = match &self.options.read_from {
             None => self.storage.read().await?.bytes,
             Some(path) => local::read_file(path)?,
         };
+        let now = self.decrypted(now).await.map_err(|problem| self.failed(problem))?.bytes;
         match &self.read {
             Some(read) if read.fingerprint != journal::fingerprint([&*now]) => {
                 Err(self.failed(StateProblem::ChangedMeanwhile))
@@ -581,7 +489,8 @@ impl StateManager {
             Some(version) => version,
             None => {
                 let stored = self.storage.read().await?;
-                if !interim.fingerprints.contains(&journal::fingerprint([&*stored.bytes])) {
+                let plain = self.decrypted(stored.bytes).await.map_err(|problem| self.failed(problem))?;
+                if !interim.fingerprints.contains(&journal::fingerprint([&*plain.bytes])) {
                     return Err(self.failed(StateProblem::ChangedMeanwhile));
                 }
                 stored.version

@@ -31,11 +31,13 @@ pub trait StateStorage: fmt::Debug + Send + Sync {
     /// Returns an error if the state cannot be read completely.
     async fn read(&self) -> Result<StoredState, StateError>;
 
-    /// Prepares a write, before the new state is recorded in the journal.
+    /// Prepares a write, before the new state is recorded in the journal. `backup` contains the bytes
+    /// to back up if they are not the stored bytes.
     ///
     /// # Errors
     /// Returns an error if the state cannot be written.
-    async fn prepare_write(&self) -> Result<(), StateError> {
+    async fn prepare_write(&self, backup: Option<&[u8]>) -> Result<(), StateError> {
+        let _ = backup;
         Ok(())
     }
 

@@ -355,7 +355,7 @@ fn file_changed_since_read_is_not_overwritten() {
 fn write_errored_writes_emergency_file() {
     let directory = TempDir::new().unwrap();
     let state = with(&State::with_new_lineage(), "random_id.a", "1");
-    let path = StateManager::write_errored(directory.path(), &state).unwrap();
+    let path = block_on(open(&directory).write_errored(directory.path(), &state)).unwrap();
     assert_eq!(path, directory.path().join("errored.tfstate"));
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
 }
@@ -373,7 +373,7 @@ fn with_link(name: &str) -> (TempDir, PathBuf) {
 fn emergency_file_and_backup_replace_symlinks() {
     let (directory, target) = with_link("errored.tfstate");
     let state = with(&State::with_new_lineage(), "random_id.a", "1");
-    let path = StateManager::write_errored(directory.path(), &state).unwrap();
+    let path = block_on(open(&directory).write_errored(directory.path(), &state)).unwrap();
     assert!(!fs::symlink_metadata(&path).unwrap().is_symlink());
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
     assert_eq!(fs::read_to_string(target).unwrap(), "precious");

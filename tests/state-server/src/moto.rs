@@ -52,6 +52,16 @@ impl Moto {
         assert_eq!(status, 200, "{text}");
     }
 
+    /// Creates a key of the Key Management Service, and returns its ID.
+    pub fn create_key(&self) -> String {
+        let headers =
+            [("x-amz-target", "TrentService.CreateKey"), ("content-type", "application/x-amz-json-1.1")];
+        let (status, body) = self.request("POST", "/", "kms", &headers, "{}");
+        assert_eq!(status, 200, "{body}");
+        let (_, after) = body.split_once("\"KeyId\"").unwrap();
+        after.split('"').nth(1).unwrap().to_owned()
+    }
+
     /// Calls an action of DynamoDB.
     pub fn table(&self, action: &str, body: &str) -> (u16, String) {
         let target = format!("DynamoDB_20120810.{action}");

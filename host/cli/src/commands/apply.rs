@@ -187,9 +187,13 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     }
     let parallelism = arguments.operation.parallelism;
     let stop = interrupt::listen(&context.shell)?;
+    context
+        .app
+        .set_encryption_variable_inputs(variables::inputs(&scope.variables, &context.app.environment)?);
     let saved = read_plan(path, context, Some(&stop)).await?;
     saved.check_workspace(&context.app.workspace.name)?;
     let configuration = saved.configuration.clone();
+    context.app.set_encryption_root_of_plan(&configuration)?;
     let mut manager = state_access::open(
         &context.app,
         &configuration,

@@ -68,6 +68,9 @@ async fn console(context: &CommandContext, arguments: &ConsoleArguments) -> Outc
     let module = &configuration.root().module;
     let mut variables =
         variables::as_far_as_given(module, &arguments.variables, &context.app.environment, &context.shell)?;
+    context
+        .app
+        .set_encryption_variable_inputs(variables::inputs(&arguments.variables, &context.app.environment)?);
     let look =
         state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref()).await?;
     let lock = context.app.lock_file()?;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use wardian_app::state_access::{self, StateLocation};
 use wardian_app::{AppError, sentence};
 use wardian_printable::printable;
-use wardian_state::{BackupRule, LockError};
+use wardian_state::LockError;
 
 use crate::arguments::ForceUnlockArguments;
 use crate::command_context::CommandContext;
@@ -35,8 +35,7 @@ async fn run(context: &CommandContext, arguments: &ForceUnlockArguments) -> Outc
         context.shell.say("The lock was not released.");
         return Ok(Status::Failed);
     }
-    let manager = location.open(BackupRule::Off, None);
-    manager.storage().force_unlock(&arguments.id).await.map_err(failure)?;
+    location.storage().force_unlock(&arguments.id).await.map_err(failure)?;
     let text = context.shell.paint(Paint::Success, printable!("The lock on {location} was released."));
     context.shell.say(text);
     Ok(Status::Success)

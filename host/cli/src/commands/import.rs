@@ -55,6 +55,8 @@ async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
     let variables =
         variables::collect(module, &arguments.variables, asking, &context.app.environment, shell, &stop)
             .await?;
+    context.app.set_encryption_root(module);
+    context.app.set_encryption_variables(&variables);
     let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
     let mut manager =
         state_access::open(&context.app, &configuration, lock, out, LockPurpose::Import, &stop).await?;

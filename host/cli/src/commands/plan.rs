@@ -8,10 +8,11 @@ use async_trait::async_trait;
 use wardian_access::ProtectedClass;
 use wardian_app::generated_configuration;
 use wardian_app::protected_files::NamedFile;
-use wardian_app::saved_plan;
+use wardian_app::saved_plan::{self, PlanProtection};
 use wardian_app::state_access::LockPurpose;
 use wardian_app::untrusted::{self, ConfigurationTrust};
 use wardian_engine::MissingConfiguration;
+use wardian_state::StateEncryption as _;
 
 use crate::arguments::{PlanArguments, StateOutArguments};
 use crate::command_context::CommandContext;
@@ -102,10 +103,16 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     };
     if let Some(path) = &arguments.out {
         // An incomplete plan is saved too. It can be inspected, but not applied.
-        let passphrase = if arguments.encrypt {
+        let encryption = context.app.plan_encryption()?.filter(|encryption| encryption.encrypts());
+        let passphrase = if arguments.encrypt && encryption.is_none() {
             Some(plan_passphrase::new_passphrase(context, &operation.stop).await?)
         } else {
             None
+        };
+        let protection = match (&encryption, &passphrase) {
+            (Some(encryption), _) => PlanProtection::Encryption(encryption),
+            (None, Some(passphrase)) => PlanProtection::Passphrase(passphrase),
+            (None, None) => PlanProtection::None,
         };
         let run = &operation.run;
         saved_plan::write(
@@ -115,8 +122,9 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
             &context.app.data_directory(),
             &run.workspace,
             &operation.plugins,
-            passphrase.as_deref(),
-        )?;
+            protection,
+        )
+        .await?;
     }
     report::plan(&context.shell, &plan);
     let plan = context.shell.warned(plan, &diagnostics)?;

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_app::compatibility::TERRAFORM_VERSION;
+use wardian_app::encryption::NamedStateError;
 use wardian_app::saved_plan;
 use wardian_app::{json_reason, state_access};
 use wardian_diagnostic::system_reason;
 use wardian_engine::{Schemas, decode_stored};
-use wardian_state::{Object, State, StateProblem, decode_state};
+use wardian_state::{Object, State, StateProblem};
 
 use crate::arguments::ShowArguments;
 use crate::command_context::CommandContext;
@@ -44,7 +45,11 @@ async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     if saved_plan::is_plan(&bytes) {
         return plan(context, path, &bytes, arguments.json).await;
     }
-    let decoded = decode_state(&bytes).map_err(|problem| {
+    let decoded = context.app.decode_named_state(&bytes).await.map_err(|error| {
+        let problem = match error {
+            NamedStateError::Content(problem) => problem,
+            NamedStateError::Configuration(error) => return error.into(),
+        };
         let reason = match &problem {
             StateProblem::NotJson(problem) => json_reason(problem),
             problem => problem.to_string(),

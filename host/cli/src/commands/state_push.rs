@@ -6,11 +6,12 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_app::compatibility::TERRAFORM_VERSION;
+use wardian_app::encryption::NamedStateError;
 use wardian_app::sentence;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_app::state_change::ChangeRequest;
 use wardian_diagnostic::system_reason;
-use wardian_state::{BackupRule, State, decode_state};
+use wardian_state::{BackupRule, State};
 
 use crate::arguments::StatePushArguments;
 use crate::command_context::CommandContext;
@@ -33,7 +34,7 @@ impl CommandSpec for StatePushArguments {
 async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let location = state_access::state_location(&context.app, Some(&configuration), None)?;
-    let mut pushed = read(&arguments.path)?;
+    let mut pushed = read(&arguments.path, context).await?;
     let stop = interrupt::listen(&context.shell)?;
     let open = |backup| {
         let request = ChangeRequest {
@@ -73,7 +74,7 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
     Ok(Status::Success)
 }
 
-fn read(path: &Path) -> Outcome<State> {
+async fn read(path: &Path, context: &CommandContext) -> Outcome<State> {
     let unusable = |problem: &str| {
         let name =
             if path.as_os_str() == "-" { "Standard input".to_owned() } else { path.display().to_string() };
@@ -86,7 +87,10 @@ fn read(path: &Path) -> Outcome<State> {
         fs::read(path).map(|read| bytes = read)
     };
     read.map_err(|error| unusable(&system_reason(&error)))?;
-    let state = decode_state(&bytes).map_err(|problem| unusable(&problem.to_string()))?;
+    let state = context.app.decode_named_state(&bytes).await.map_err(|error| match error {
+        NamedStateError::Content(problem) => unusable(&problem.to_string()),
+        NamedStateError::Configuration(error) => error.into(),
+    })?;
     state.ok_or_else(|| unusable("it is empty"))
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use wardian_app::AppError;
 use wardian_app::backend::{self, ConfiguredBackend};
 use wardian_app::compatibility::DEFAULT_WORKSPACE;
+use wardian_app::encryption::NamedStateError;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_app::state_change::ChangeRequest;
 use wardian_app::workspaces::{self, RULE, SelectedBy};
@@ -140,7 +141,10 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
         ));
     }
     // Reads the initial state before any file is created.
-    let first = arguments.state.as_deref().map(first_state).transpose()?;
+    let first = match arguments.state.as_deref() {
+        Some(path) => Some(first_state(context, path).await?),
+        None => None,
+    };
     make(context, backend, name, arguments.lock.lock).await?;
     if let Some(state) = first {
         store(context, backend, name, &state, arguments.lock).await?;
@@ -151,11 +155,14 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
 }
 
 /// Reads an initial state and assigns a new lineage to it.
-fn first_state(path: &Path) -> Outcome<State> {
+async fn first_state(context: &CommandContext, path: &Path) -> Outcome<State> {
     let unreadable =
         |problem: String| Failure::error("State cannot be copied", format!("{}: {problem}.", path.display()));
     let bytes = fs::read(path).map_err(|error| unreadable(system_reason(&error)))?;
-    let state = wardian_state::decode_state(&bytes).map_err(|problem| unreadable(problem.to_string()))?;
+    let state = context.app.decode_named_state(&bytes).await.map_err(|error| match error {
+        NamedStateError::Content(problem) => unreadable(problem.to_string()),
+        NamedStateError::Configuration(error) => error.into(),
+    })?;
     state.ok_or_else(|| unreadable("it is empty".to_owned()))
 }
 
@@ -180,7 +187,8 @@ async fn store(
 
 async fn make(context: &CommandContext, backend: &ConfiguredBackend, name: &str, lock: bool) -> Outcome<()> {
     let request = lock.then(|| state_access::lock_request(&context.app, LockPurpose::NewWorkspace));
-    Ok(backend.create_workspace(name, request.as_ref()).await.map_err(AppError::from)?)
+    backend.create_workspace(name, request.as_ref()).await.map_err(AppError::from)?;
+    Ok(state_access::encrypt_initial_state(&context.app, backend, name, request.as_ref()).await?)
 }
 
 async fn backend_workspaces(backend: &ConfiguredBackend) -> Outcome<Vec<String>> {
@@ -255,7 +263,7 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
     }
     let stop = interrupt::listen(&context.shell)?;
     let location = state_access::workspace_location(&context.app, backend, name)?;
-    let mut manager = location.open(BackupRule::Off, None);
+    let mut manager = location.open(&context.app, BackupRule::Off, None)?;
     if arguments.lock.lock {
         let timeout = arguments.lock.lock_timeout;
         location.create_directories()?;

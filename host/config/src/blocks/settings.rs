@@ -6,6 +6,7 @@ use wardian_lang::{Attribute, Block, Body, Expression};
 use wardian_value::convert::convert;
 use wardian_value::{Str, Type, Value};
 
+use super::encryption::EncryptionConfig;
 use super::provider::constraints;
 use crate::content::{Shape, labels, unexpected_block};
 use crate::walk::check_body;
@@ -52,6 +53,8 @@ pub(crate) struct Settings {
     pub(crate) required_providers: Vec<(Span, Vec<(Str, RequiredProvider)>)>,
     pub(crate) backends: Vec<Backend>,
     pub(crate) clouds: Vec<Backend>,
+    /// The `encryption` blocks, with the spans of their headers.
+    pub(crate) encryptions: Vec<(Span, EncryptionConfig)>,
     /// Metadata about the module for providers, by local name.
     pub(crate) provider_metas: Vec<(Str, ProviderMeta)>,
 }
@@ -70,7 +73,7 @@ impl Settings {
             noun: "a terraform block",
             required: &[],
             optional: &["required_version", "experiments", "language"],
-            blocks: &["backend", "cloud", "required_providers", "provider_meta"],
+            blocks: &["backend", "cloud", "encryption", "required_providers", "provider_meta"],
         };
         if labels(block, [], problems).is_none() {
             return Self::default();
@@ -110,6 +113,11 @@ impl Settings {
                 "cloud" => {
                     if labels(inner, [], problems).is_some() {
                         settings.clouds.push(Backend::read(inner, "cloud", problems));
+                    }
+                }
+                "encryption" => {
+                    if let Some(encryption) = EncryptionConfig::read(inner, problems) {
+                        settings.encryptions.push((inner.header_span.clone(), encryption));
                     }
                 }
                 "provider_meta" => {

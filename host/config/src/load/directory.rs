@@ -320,6 +320,14 @@ impl Module {
                 }
             }
         }
+        for (span, encryption) in settings.encryptions {
+            match &self.encryption_span {
+                None => (self.encryption, self.encryption_span) = (Some(encryption), Some(span)),
+                Some(first) => {
+                    problems.push(one_too_many("Duplicate encryption configuration", first, &span));
+                }
+            }
+        }
         for (name, meta) in settings.provider_metas {
             add(
                 &mut self.provider_metas,

@@ -284,6 +284,10 @@ fn override_settings(
         module.cloud = Some(over);
         module.backend = None;
     }
+    for (_, over) in settings.encryptions {
+        let known = module.encryption.take().unwrap_or_default();
+        module.encryption = Some(known.overridden_by(over));
+    }
     for (_, entries) in settings.required_providers {
         module.required_providers.extend(entries);
     }

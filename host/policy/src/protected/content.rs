@@ -1,5 +1,5 @@
 //! Recognizes states, their journals and saved plans by their first bytes, regardless of their
-//! names.
+//! names. Encrypted states and plans are recognized, too.
 
 use wardian_access::ProtectedClass;
 
@@ -54,7 +54,7 @@ fn is_journal(header: &[u8]) -> bool {
 
 /// Returns the class of a JSON object according to its known members, after its opening brace.
 fn class_of_object(text: &[u8]) -> Option<ProtectedClass> {
-    let (mut identifying, mut others, mut is_exported_plan) = (0, 0, false);
+    let (mut identifying, mut others, mut is_exported_plan, mut is_encrypted) = (0, 0, false, false);
     for_each_member(text, |name, value| match (name, value) {
         (b"version" | b"serial", Some(b'0'..=b'9')) => identifying += 1,
         (b"terraform_version" | b"lineage", Some(b'"')) => identifying += 1,
@@ -64,11 +64,14 @@ fn class_of_object(text: &[u8]) -> Option<ProtectedClass> {
         (b"planned_values" | b"resource_changes" | b"output_changes" | b"prior_state", _) => {
             is_exported_plan = true;
         }
+        (b"encrypted_data", Some(b'"')) => is_encrypted = true,
         _ => {}
     });
     match (identifying, others, is_exported_plan) {
         (1.., _, true) => Some(ProtectedClass::Plans),
         (2.., ..) | (1, 2.., _) => Some(ProtectedClass::States),
+        // An encrypted plan has no identity.
+        _ if is_encrypted => Some(ProtectedClass::Plans),
         _ => None,
     }
 }
@@ -138,6 +141,8 @@ mod tests {
             "{\"lineage\":\"x\",\"outputs\":{},\"resources\":[{",
             "{\"format_version\":\"1.0\",\"terraform_version\":\"1.11.4\",\"values\":{\"out",
             "0123abcd {\"wardian_journal\":2,\"lineage\":\"",
+            "0123abcd {\"wardian_journal\":3,\"encryption\":\"",
+            "{\"serial\":3,\"lineage\":\"x\",\"meta\":{\"key_provider.pbkdf2.p\":\"e30=\"},\"encrypted_data\":\"AA",
         ] {
             assert_eq!(class(state), Some("states"), "{state}");
         }
@@ -147,6 +152,7 @@ mod tests {
     fn recognizes_plans() {
         for plan in [
             "WARDIAN-SEALED-1....",
+            "{\"meta\":{\"key_provider.pbkdf2.p\":\"e30=\"},\"encrypted_data\":\"AAAA",
             "{\"format_version\":\"1.2\",\"terraform_version\":\"1.11.4\",\"planned_values\":{}}",
         ] {
             assert_eq!(class(plan), Some("plans"), "{plan}");

@@ -14,10 +14,13 @@ use crate::checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
 use crate::error::StateProblem;
 use crate::model::{ResourceState, State};
 
+/// The members that identify a file that is not a state of version 4.
 #[derive(Deserialize)]
-struct Version {
+struct Identification {
     version: Option<u64>,
     terraform_version: Option<String>,
+    /// Only in encrypted states.
+    encryption_version: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -77,8 +80,9 @@ pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     {
         return decode_version_4(stored).map(Some);
     }
-    let version: Version = serde_json::from_str(text).map_err(StateProblem::NotJson)?;
+    let version: Identification = serde_json::from_str(text).map_err(StateProblem::NotJson)?;
     match version.version {
+        None if version.encryption_version.is_some() => return Err(StateProblem::Encrypted),
         None => return Err(StateProblem::NoVersion),
         Some(0) => return Err(StateProblem::VersionZero),
         Some(1) => return legacy::decode(text, LegacyVersion::One).map(Some),

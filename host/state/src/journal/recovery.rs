@@ -1,13 +1,18 @@
 //! Reads the journal of an interrupted run.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 
-use super::{CHECKSUM_LENGTH, FORMAT, OLDEST_FORMAT, line_checksum};
+use super::{CHECKSUM_LENGTH, ENCRYPTED_FORMAT, FORMAT, OLDEST_FORMAT, line_checksum};
+use crate::encryption::{RecordCipher, StateEncryption};
 use crate::error::{StateError, StateProblem};
 use crate::format::{decode_instance, decode_state};
 use crate::model::{Instance, State};
@@ -26,6 +31,8 @@ pub(crate) struct JournalContent {
     pub(crate) finished: Option<State>,
     /// The fingerprints of the states that the run stored before it ended.
     pub(crate) stored: Vec<String>,
+    /// The cipher of the lines, if they are encrypted.
+    pub(crate) cipher: Option<Arc<dyn RecordCipher>>,
     /// The checksum of the last valid line.
     pub(super) checksum: String,
     /// The length of all valid lines.
@@ -40,6 +47,19 @@ pub(crate) struct Header {
     pub(crate) lineage: String,
     pub(crate) serial: u64,
     pub(crate) state: String,
+}
+
+/// The line that precedes the lines of an encrypted journal.
+#[derive(Deserialize)]
+struct KeyLine {
+    wardian_journal: u64,
+    encryption: String,
+}
+
+#[derive(Deserialize)]
+struct SealedLine<'a> {
+    #[serde(borrow)]
+    sealed: Cow<'a, str>,
 }
 
 /// The new objects of one instance.
@@ -71,21 +91,80 @@ struct Line<'a> {
 }
 
 /// Reads a journal; `None` if it does not exist.
-pub(crate) fn read(path: &Path) -> Result<Option<JournalContent>, StateError> {
-    let bytes = match read_no_follow(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(StateError::new(path, StateProblem::io("read the journal")(error))),
+pub(crate) async fn read(
+    path: &Path,
+    encryption: Option<&dyn StateEncryption>,
+) -> Result<Option<JournalContent>, StateError> {
+    let Some(bytes) = read_bytes(path)? else { return Ok(None) };
+    let cipher = match (key_line(&bytes), encryption) {
+        (None, Some(encryption)) if !encryption.accepts_plain() && next_line(&bytes, "").is_some() => {
+            let problem = "it is not encrypted, and the configuration does not accept unencrypted content";
+            return Err(damaged(path, problem.to_owned()));
+        }
+        (None, _) => None,
+        (Some(_), None) => {
+            let problem = "it is encrypted, and the configuration has no encryption for states";
+            return Err(damaged(path, problem.to_owned()));
+        }
+        (Some(line), Some(encryption)) => {
+            let cipher = encryption.record_cipher(&line.encryption).await;
+            Some(cipher.map_err(|failure| StateError::new(path, StateProblem::Encryption(failure)))?)
+        }
     };
-    parse(&bytes).map(Some).map_err(|problem| {
-        StateError::new(path, StateProblem::DamagedJournal { path: path.to_owned(), problem })
-    })
+    parse(&bytes, cipher.as_ref()).map(Some).map_err(|problem| damaged(path, problem))
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
-    let mut content = JournalContent::default();
+/// Reads a journal whose cipher is known; `None` if it does not exist.
+pub(super) fn read_with(
+    path: &Path,
+    cipher: Option<&Arc<dyn RecordCipher>>,
+) -> Result<Option<JournalContent>, StateError> {
+    let Some(bytes) = read_bytes(path)? else { return Ok(None) };
+    parse(&bytes, cipher).map(Some).map_err(|problem| damaged(path, problem))
+}
+
+fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, StateError> {
+    match read_no_follow(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StateError::new(path, StateProblem::io("read the journal")(error))),
+    }
+}
+
+fn damaged(path: &Path, problem: String) -> StateError {
+    StateError::new(path, StateProblem::DamagedJournal { path: path.to_owned(), problem })
+}
+
+/// Returns the line with the encrypted key, if the journal begins with one.
+fn key_line(bytes: &[u8]) -> Option<KeyLine> {
+    let (json, ..) = next_line(bytes, "")?;
+    let line: KeyLine = serde_json::from_str(json).ok()?;
+    (line.wardian_journal == ENCRYPTED_FORMAT).then_some(line)
+}
+
+/// Returns the JSON text of an encrypted line.
+fn unsealed(json: &str, cipher: &dyn RecordCipher, previous_checksum: &str) -> Result<String, String> {
+    let line: SealedLine<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let sealed = STANDARD.decode(line.sealed.as_bytes()).map_err(|error| error.to_string())?;
+    let record = cipher.open(previous_checksum.as_bytes(), sealed).map_err(|failure| failure.to_string())?;
+    String::from_utf8(record).map_err(|error| error.to_string())
+}
+
+pub(super) fn parse(bytes: &[u8], cipher: Option<&Arc<dyn RecordCipher>>) -> Result<JournalContent, String> {
+    let mut content = JournalContent { cipher: cipher.cloned(), ..JournalContent::default() };
     let mut rest = bytes;
-    while let Some((json, checksum, after)) = next_line(rest, &content.checksum) {
+    if cipher.is_some()
+        && let Some((_, checksum, after)) = next_line(rest, "")
+    {
+        content.checksum = checksum;
+        rest = after;
+    }
+    while let Some((line, checksum, after)) = next_line(rest, &content.checksum) {
+        let json = match cipher {
+            Some(cipher) => Cow::Owned(unsealed(line, &**cipher, &content.checksum)?),
+            None => Cow::Borrowed(line),
+        };
+        let json = &*json;
         if content.header.is_none() {
             let header: Header = serde_json::from_str(json).map_err(|error| error.to_string())?;
             if !(OLDEST_FORMAT..=FORMAT).contains(&header.wardian_journal) {
@@ -100,7 +179,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
         content.checksum = checksum;
         rest = after;
     }
-    if content.header.is_none() && bytes.contains(&b'\n') {
+    if content.header.is_none() && rest.contains(&b'\n') {
         return Err("the first line is damaged".to_owned());
     }
     content.ignored_bytes = rest.len();

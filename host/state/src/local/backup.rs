@@ -9,8 +9,13 @@ use crate::error::{StateError, StateProblem};
 use crate::sidecar::Sidecars;
 
 impl LocalStorage {
-    /// Backs up the current content of the file. Only the first call has an effect.
-    pub(super) fn back_up(&self, access: &mut FileAccess) -> Result<(), StateError> {
+    /// Backs up the current content of the file, or the given content that replaces it. Only the first
+    /// call has an effect.
+    pub(super) fn back_up(
+        &self,
+        access: &mut FileAccess,
+        replacement: Option<&[u8]>,
+    ) -> Result<(), StateError> {
         if access.is_backed_up {
             return Ok(());
         }
@@ -19,9 +24,14 @@ impl LocalStorage {
             BackupRule::At(path) => path.clone(),
             BackupRule::DefaultPath => Sidecars::for_state(&self.path).backup,
         };
-        let bytes = self.bytes(access)?;
-        if !bytes.is_empty() {
-            write_file(&path, &bytes)?;
+        match replacement {
+            Some(bytes) => write_file(&path, bytes)?,
+            None => {
+                let bytes = self.bytes(access)?;
+                if !bytes.is_empty() {
+                    write_file(&path, &bytes)?;
+                }
+            }
         }
         access.is_backed_up = true;
         Ok(())

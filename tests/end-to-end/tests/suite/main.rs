@@ -71,6 +71,7 @@ mod screens;
 mod security_model;
 #[cfg(unix)]
 mod sshd;
+mod state_encryption;
 mod state_errors;
 mod state_files;
 mod state_lock;

@@ -234,8 +234,8 @@ fn errors_for_unreachable_modules_and_unsupported_backends_suggest_alternatives(
     let backend = |name: &str| format!("terraform {{\n  backend \"{name}\" {{}}\n}}\n");
     let seen = Project::new(&[("main.tf", &backend("locl"))]).run("init").ended_with(1);
     assert_told(&seen, &["Unsupported backend type", "Did you mean \"local\"?"]);
-    let seen = Project::new(&[("main.tf", &backend("kubernetes"))]).run("init").ended_with(1);
-    assert_told(&seen, &["Backend not available yet", "backend_override.tf", "init -reconfigure"]);
+    let seen = Project::new(&[("main.tf", &backend("oss"))]).run("init").ended_with(1);
+    assert_told(&seen, &["Backend not supported", "backend_override.tf", "init -reconfigure"]);
 }
 
 #[test]
