@@ -28,6 +28,7 @@ mod http;
 mod initial;
 mod local;
 mod pg;
+mod postgres;
 mod s3;
 mod schema;
 mod service;

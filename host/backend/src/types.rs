@@ -4,6 +4,7 @@ use crate::backend::BackendType;
 use crate::http::HttpBackendType;
 use crate::local::LocalBackendType;
 use crate::pg::PgBackendType;
+use crate::postgres::PostgresBackendType;
 use crate::s3::S3BackendType;
 
 /// The name of the backend that stores states in local files.
@@ -15,7 +16,8 @@ pub const CLOUD: &str = "cloud";
 /// The default workspace, which every backend has.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
-const TYPES: &[&dyn BackendType] = &[&HttpBackendType, &LocalBackendType, &PgBackendType, &S3BackendType];
+const TYPES: &[&dyn BackendType] =
+    &[&HttpBackendType, &LocalBackendType, &PgBackendType, &PostgresBackendType, &S3BackendType];
 
 /// Terraform's backends that are not implemented yet.
 const PLANNED: &[&str] = &["azurerm", "consul", "gcs", "kubernetes", "remote"];

@@ -23,7 +23,12 @@
 //!
 //! If the storage may have stored the new state although the write failed, the state is read again.
 //! If it is the new state, the write has succeeded. Otherwise the journal is retained.
+//!
+//! The module `rows` handles storages that keep the rows of a state separately.
 
+mod rows;
+
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -37,6 +42,8 @@ use crate::journal::{self, Intent, Journal, JournalContent};
 use crate::local::{self, BackupRule, LocalStorage};
 use crate::lock::{LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
+use crate::row_run::RowRun;
+use crate::row_storage::RunId;
 use crate::sidecar::Sidecars;
 use crate::storage::{StateContent, StateStorage, StorageEffect, StorageVersion};
 
@@ -87,6 +94,10 @@ pub struct StateManager {
     recovery: Option<Recovery>,
     /// The unfinished state of the run that [`StateManager::finish`] completes.
     interim: Option<InterimState>,
+    /// The store of the run that [`StateManager::finish`] completes.
+    row_run: Option<RowRun>,
+    /// The file that is locked while this process has a journal for a run.
+    alive: Option<(RunId, File)>,
 }
 
 /// The state as it was last read or written.
@@ -105,6 +116,7 @@ struct Snapshot {
 enum PendingRecovery {
     Write,
     RemoveJournal,
+    Rows(Vec<rows::InterruptedRun>),
 }
 
 /// The bytes of a storage and of the file from which the state is read.
@@ -125,7 +137,16 @@ impl Loaded {
 impl StateManager {
     /// Opens the state in a storage. The state does not have to exist, and is not read yet.
     pub fn new(storage: Arc<dyn StateStorage>, options: StateManagerOptions) -> Self {
-        Self { storage, options, lock: None, read: None, recovery: None, interim: None }
+        Self {
+            storage,
+            options,
+            lock: None,
+            read: None,
+            recovery: None,
+            interim: None,
+            row_run: None,
+            alive: None,
+        }
     }
 
     /// Opens the state in a local file. The file does not have to exist, and is not read yet.
@@ -228,6 +249,9 @@ impl StateManager {
     pub async fn begin(&mut self) -> Result<Journal, StateError> {
         let state = self.read().await?;
         self.complete_recovery().await?;
+        if self.has_rows() {
+            return self.begin_rows(&state);
+        }
         let lineage = if state.lineage.is_empty() { new_lineage() } else { state.lineage.clone() };
         let fingerprint = self.read.as_ref().map(|read| read.fingerprint.clone()).unwrap_or_default();
         Ok(Journal::new(self.options.journal.clone(), &lineage, state.serial, &fingerprint))
@@ -237,7 +261,7 @@ impl StateManager {
     /// while the run continues. Returns `None` for a local file, whose journal suffices, and if the
     /// state is not locked.
     pub fn interim(&self, journal: &Journal) -> Option<InterimState> {
-        let is_exclusive = self.is_locked() && self.storage.has_locks();
+        let is_exclusive = self.is_locked() && self.storage.has_locks() && !self.has_rows();
         let read = self.read.as_ref().filter(|_| is_exclusive && self.storage.path().is_none())?;
         let state = State {
             lineage: journal.lineage().to_owned(),
@@ -270,6 +294,9 @@ impl StateManager {
         state: &State,
     ) -> Result<Arc<State>, StateError> {
         let before = self.read().await?;
+        if self.has_rows() {
+            return self.finish_rows(journal, &before, state).await;
+        }
         let exists = self.read.as_ref().is_some_and(|read| read.exists);
         let stored_serial = match self.interim.take() {
             None => None,
@@ -301,6 +328,14 @@ impl StateManager {
     ///
     /// Returns the same errors as [`StateManager::finish`].
     pub async fn write(&mut self, state: &State) -> Result<Arc<State>, StateError> {
+        if self.has_rows() {
+            let before = self.read().await?;
+            let lineage = if before.lineage.is_empty() { new_lineage() } else { before.lineage.clone() };
+            let terraform_version = self.options.terraform_version.clone();
+            return self
+                .replace_rows(&State { lineage, serial: 0, terraform_version, ..state.clone() })
+                .await;
+        }
         let (before, journal) = (self.read().await?, self.begin().await?);
         self.finish(journal, &before, state).await
     }
@@ -312,6 +347,9 @@ impl StateManager {
     ///
     /// Returns the same errors as [`StateManager::finish`].
     pub async fn write_verbatim(&mut self, state: &State) -> Result<Arc<State>, StateError> {
+        if self.has_rows() {
+            return self.replace_rows(state).await;
+        }
         let mut journal = self.begin().await?;
         self.replace(&mut journal, state.clone()).await
     }
@@ -414,6 +452,7 @@ impl StateManager {
                     self.record_and_write(&mut journal, &compact, &snapshot.state).await?;
                 self.read = Some(Snapshot { fingerprint, version, exists: true, pending: None, ..snapshot });
             }
+            Some(PendingRecovery::Rows(interrupted)) => self.recover_rows(interrupted).await?,
         }
         if let Some(recovery) = &mut self.recovery {
             recovery.folded = true;
@@ -442,6 +481,9 @@ impl StateManager {
     }
 
     async fn load(&mut self) -> Result<Snapshot, StateError> {
+        if self.has_rows() {
+            return self.load_rows().await;
+        }
         self.recovery = None;
         let stored = self.storage.read().await?;
         let loaded = match &self.options.read_from {

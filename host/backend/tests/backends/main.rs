@@ -7,5 +7,6 @@ mod http_faults;
 mod http_requests;
 mod interim_states;
 mod pg;
+mod postgres;
 mod s3;
 mod support;
