@@ -53,7 +53,8 @@ pub struct RowKey {
     pub kind: RowKind,
     /// The address of the instance or of the block with conditions, or the name of the output.
     pub name: String,
-    /// The address of the resource; for other kinds, the same as `name`.
+    /// The address of the resource in the configuration, which has rows in all instances of its module; for
+    /// other kinds, the same as `name`.
     pub resource: String,
 }
 
