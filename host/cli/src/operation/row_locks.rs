@@ -19,9 +19,10 @@ use crate::failure::{Failure, Outcome};
 use crate::report;
 
 /// The pause before rows that another run has locked are tried again.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(500);
 
-/// The maximum number of plans that are created because other runs change the same rows.
+/// The maximum number of plans that are created because other runs change the same rows, without
+/// `-lock-timeout`.
 const MAX_PLANS: usize = 5;
 
 /// The maximum number of conflicts that an error lists.
@@ -70,15 +71,16 @@ impl Operation {
                 Ok(()) => return Ok(plan),
                 Err(error) => error,
             };
+            let is_before_deadline = Instant::now() < deadline;
             match (&error, replan) {
-                (error, Replan::With(options)) if error.is_stale() && plans < MAX_PLANS => {
+                (error, Replan::With(options))
+                    if error.is_stale() && (plans < MAX_PLANS || is_before_deadline) =>
+                {
                     plans += 1;
                     plan = self.plan_again(&plan, options, approved, context).await?;
                 }
-                (RowLockError::Conflicts { conflicts }, _)
-                    if Instant::now() < deadline
-                        && conflicts.iter().all(|conflict| conflict.reason == ConflictReason::Locked) =>
-                {
+                // Rows that have also changed are a reason for a new plan when no row is locked.
+                (RowLockError::Conflicts { conflicts }, _) if is_before_deadline && can_wait(conflicts) => {
                     let paused = unless_stopped(&self.stop, sleep(PAUSE)).await;
                     paused.ok_or_else(AppError::interrupted)?;
                 }
@@ -115,6 +117,12 @@ impl Operation {
              shown above, differ from the approved ones. Nothing was changed. Run the command again.",
         ))
     }
+}
+
+/// Returns whether the end of other runs can resolve the conflicts.
+fn can_wait(conflicts: &[RowConflict]) -> bool {
+    let has = |reason| conflicts.iter().any(|conflict| conflict.reason == reason);
+    has(ConflictReason::Locked) && !has(ConflictReason::Interrupted)
 }
 
 fn failure(error: RowLockError) -> Failure {

@@ -15,6 +15,7 @@ use wardian_state::{RowChanges, RowKey, RowLocks, StateProblem};
 use super::{Action, Plan};
 use crate::graph::NodeId;
 use crate::nodes::{self, Node, NodeGraph};
+use crate::targets::Included;
 
 /// Returns the rows that the apply of a plan writes, and the resources that it reads. Cost: O(n) in the
 /// size of the plan and of the configuration's graph.
@@ -50,8 +51,10 @@ pub fn row_locks(configuration: &Configuration, plan: &Plan) -> Result<RowLocks,
     }
     let mut affected = reachable(&graph, &changed, |node| graph.dependents(node).collect());
     affected.extend(changed);
-    // A node that only determines the order depends on no value.
-    affected.retain(|node| !is_order_only(graph.node(*node)));
+    // A node that only determines the order depends on no value, and nothing was planned for nodes that
+    // the plan does not include.
+    let included = Included::from_plan(&graph, plan);
+    affected.retain(|node| !is_order_only(graph.node(*node)) && included.node(*node));
     let dependencies = affected.iter().flat_map(|node| graph.dependencies(*node));
     let dependencies: Vec<NodeId> = dependencies.filter(|node| !is_barrier(graph.node(*node))).collect();
     let mut read = reachable(&graph, &dependencies, |node| graph.dependencies(node).collect());

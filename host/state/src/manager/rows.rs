@@ -11,6 +11,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{PendingRecovery, Recovery, Snapshot, StateManager};
 use crate::error::{StateError, StateProblem};
@@ -24,6 +25,9 @@ use crate::storage::{StorageError, StorageVersion};
 
 /// The suffix of the file that is locked while a run's process exists.
 const ALIVE_SUFFIX: &str = "alive";
+
+/// The time after which a file that is locked while a process exists is locked.
+const UNLOCKED_TIME: Duration = Duration::from_mins(1);
 
 /// The journal of an interrupted run.
 #[derive(Debug, Clone)]
@@ -135,11 +139,18 @@ impl StateManager {
         let prefix = format!("{}.", name.to_string_lossy());
         let mut runs: Vec<RunId> = Vec::new();
         for entry in entries {
-            let name = entry.map_err(failed)?.file_name();
-            let run: Option<RunId> = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
-            runs.extend(run);
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            let Some(suffix) = name.to_str().and_then(|name| name.strip_prefix(&prefix)) else { continue };
+            match suffix.strip_suffix(ALIVE_SUFFIX).and_then(|run| run.strip_suffix('.')) {
+                None => runs.extend(suffix.parse::<RunId>()),
+                // A process may have just created the file, and not locked it yet.
+                Some(run) if is_old(&entry) => runs.extend(run.parse::<RunId>()),
+                Some(_) => {}
+            }
         }
         runs.sort_unstable();
+        runs.dedup();
         let mut interrupted = Vec::new();
         for run in runs.into_iter().filter(|run| self.alive.as_ref().is_none_or(|(own, _)| own != run)) {
             let Some(alive) = self.lock_alive_file(run)? else { continue };
@@ -319,6 +330,12 @@ fn last_changes(content: &JournalContent) -> BTreeMap<RowKey, Option<StateRow>> 
         (RowKey::for_instance(&change.address), row)
     });
     changes.collect()
+}
+
+/// Returns whether a file was created so long ago that its process has locked it or does not exist.
+fn is_old(entry: &fs::DirEntry) -> bool {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > UNLOCKED_TIME))
 }
 
 fn not_locked() -> StateProblem {
