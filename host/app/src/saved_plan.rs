@@ -217,17 +217,26 @@ impl SavedPlan {
         if is_same {
             return Ok(());
         }
-        let detail = if !planned.lineage.is_empty() && planned.lineage != state.lineage {
-            "The saved plan was created from a state with a different lineage, so it cannot be applied to \
-             this state. Create a new plan."
-                .to_owned()
-        } else {
-            format!(
-                "The state has changed since the plan was created: its serial was {} and is now {}. Create a \
-                 new plan.",
-                planned.serial, state.serial
-            )
-        };
+        self.check_lineage(state)?;
+        let detail = format!(
+            "The state has changed since the plan was created: its serial was {} and is now {}. Create a \
+             new plan.",
+            planned.serial, state.serial
+        );
+        Err(AppError::new("Saved plan is stale", detail))
+    }
+
+    /// Checks that the plan was created for a version of this state.
+    ///
+    /// # Errors
+    /// Returns an error if the lineage differs.
+    pub fn check_lineage(&self, state: &State) -> Result<(), AppError> {
+        let planned = self.previous_state();
+        if planned.lineage.is_empty() || planned.lineage == state.lineage {
+            return Ok(());
+        }
+        let detail = "The saved plan was created from a state with a different lineage, so it cannot be applied to \
+                      this state. Create a new plan.";
         Err(AppError::new("Saved plan is stale", detail))
     }
 

@@ -60,6 +60,8 @@ pub enum LockPurpose {
     WorkspaceDeletion,
     /// Importing an existing object.
     Import,
+    /// `state restore`
+    Restoration,
 }
 
 impl LockPurpose {
@@ -78,6 +80,7 @@ impl LockPurpose {
             Self::NewWorkspace => "workspace-new",
             Self::WorkspaceDeletion => "workspace-delete",
             Self::Import => "import",
+            Self::Restoration => "state-restore",
         }
     }
 }
@@ -315,6 +318,46 @@ pub async fn read_location_unlocked(
     let exists = manager.exists().await?;
     warn_of_recovery(context, &manager);
     Ok(UnlockedState { location, exists, state })
+}
+
+/// Opens the versions of the workspace's state.
+///
+/// # Errors
+/// Returns an error if the backend does not keep versions.
+pub fn open_versions(
+    context: &AppContext,
+    configuration: Option<&Configuration>,
+) -> Result<StateManager, AppError> {
+    let backend = backend::in_effect(context, configuration)?;
+    let location = workspace_location(context, &backend, &context.workspace.name)?;
+    let manager = location.open(context, BackupRule::Off, None)?;
+    if manager.has_rows() {
+        return Ok(manager);
+    }
+    let detail = format!(
+        "The backend \"{}\" does not keep versions of the state. The backend \"postgres\" does; other services \
+         may have their own versions, such as those of a bucket.",
+        backend.type_name()
+    );
+    Err(AppError::new("No versions", detail))
+}
+
+/// Reads a version of the workspace's state.
+///
+/// # Errors
+/// Returns an error if there is no version with the serial, or it cannot be read.
+pub async fn read_version(
+    context: &AppContext,
+    configuration: Option<&Configuration>,
+    serial: u64,
+) -> Result<State, AppError> {
+    let manager = open_versions(context, configuration)?;
+    manager.read_version(serial).await?.ok_or_else(|| {
+        let detail = format!(
+            "The state has no version with the serial {serial}. `wardian state history` lists the versions."
+        );
+        AppError::new("No such version", detail)
+    })
 }
 
 /// A state that was read without a lock.

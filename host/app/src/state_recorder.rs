@@ -1,12 +1,16 @@
-//! Records the changes of an engine run: in the journal, and from time to time in a remote storage.
+//! Records the changes of an engine run: in the journal, and in a remote storage. A storage that keeps
+//! rows separately stores each change, other storages the unfinished state from time to time.
 
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_engine::StateSink;
-use wardian_state::{Instance, InterimState, Journal, StateError, StateManager, StorageVersion};
+use wardian_state::{
+    Instance, InterimState, Journal, RowRun, State, StateError, StateManager, StorageVersion,
+};
 
 use crate::context::AppContext;
 use crate::error::{AppError, state_reason};
@@ -17,6 +21,7 @@ pub struct Recorder {
     /// The reason why a change could not be recorded.
     problem: Option<StateError>,
     interim: Option<Interim>,
+    rows: Option<RowRun>,
 }
 
 /// The unfinished state, which is stored while the run continues.
@@ -30,12 +35,17 @@ struct Interim {
 }
 
 impl Recorder {
-    /// Starts to record changes to a state.
+    /// Starts to record changes of a run that is based on a state.
     ///
     /// # Errors
     /// Returns an error if the state cannot be read.
-    pub async fn begin(context: &AppContext, manager: &mut StateManager) -> Result<Self, AppError> {
+    pub async fn begin(
+        context: &AppContext,
+        manager: &mut StateManager,
+        base: &State,
+    ) -> Result<Self, AppError> {
         let journal = manager.begin().await?;
+        let rows = manager.row_run(&journal, base);
         let interim = manager.interim(&journal).map(|state| Interim {
             state,
             interval: context.environment.persist_interval(),
@@ -43,7 +53,7 @@ impl Recorder {
             is_changed: false,
             writing: None,
         });
-        Ok(Self { journal, problem: None, interim })
+        Ok(Self { journal, problem: None, interim, rows })
     }
 
     /// Ends the recording, and returns the journal, whose changes are then merged into the state.
@@ -53,6 +63,9 @@ impl Recorder {
                 interim.end_write(writing.await);
             }
             manager.set_interim(interim.state);
+        }
+        if let Some(rows) = self.rows {
+            manager.set_row_run(rows);
         }
         self.journal
     }
@@ -88,6 +101,9 @@ impl Interim {
 impl StateSink for Recorder {
     fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) {
         self.journal.record_intent(address, action);
+        if let Some(rows) = &mut self.rows {
+            rows.record_intent(address, action);
+        }
     }
 
     fn record(
@@ -101,6 +117,9 @@ impl StateSink for Recorder {
             interim.state.set_instance(address, provider, instance);
             interim.is_changed = true;
         }
+        if let Some(rows) = &mut self.rows {
+            rows.record(address, provider, instance);
+        }
     }
 
     fn commit(&mut self) -> Result<(), String> {
@@ -109,6 +128,10 @@ impl StateSink for Recorder {
         }
         let mut commit = || {
             self.journal.commit()?;
+            if let Some(rows) = &mut self.rows {
+                // Requests must not be sent before their intents are stored.
+                return tokio::task::block_in_place(|| Handle::current().block_on(rows.store()));
+            }
             match &mut self.interim {
                 Some(interim) => interim.write_if_due(&mut self.journal),
                 None => Ok(()),

@@ -34,6 +34,7 @@ mod kubernetes;
 mod local;
 mod oauth;
 mod pg;
+mod postgres;
 mod remote;
 mod s3;
 mod schema;

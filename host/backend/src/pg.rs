@@ -10,8 +10,8 @@
 //! no row. The server releases it when the session ends, so there is nothing to unlock after a
 //! crash. A state is replaced only if its row has not changed since it was read.
 
-mod connection_string;
-mod session;
+pub(crate) mod connection_string;
+pub(crate) mod session;
 mod storage;
 mod stream;
 
@@ -97,7 +97,7 @@ impl BackendType for PgBackendType {
 }
 
 /// Quotes a name, which can then contain any characters.
-fn quote_identifier(name: &str) -> String {
+pub(crate) fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('\0', "").replace('"', "\"\""))
 }
 

@@ -8,6 +8,7 @@ use crate::http::HttpBackendType;
 use crate::kubernetes::KubernetesBackendType;
 use crate::local::LocalBackendType;
 use crate::pg::PgBackendType;
+use crate::postgres::PostgresBackendType;
 use crate::remote::{CloudBackendType, RemoteBackendType};
 use crate::s3::S3BackendType;
 
@@ -29,6 +30,7 @@ const TYPES: &[&dyn BackendType] = &[
     &KubernetesBackendType,
     &LocalBackendType,
     &PgBackendType,
+    &PostgresBackendType,
     &RemoteBackendType,
     &S3BackendType,
 ];

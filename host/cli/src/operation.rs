@@ -23,6 +23,8 @@ use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, printable};
 use wardian_state::{State, StateManager};
 
+mod row_locks;
+
 use crate::address_file;
 use crate::arguments::{
     LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
@@ -36,6 +38,8 @@ use crate::render::json::Summary;
 use crate::report;
 use crate::shell::Paint;
 use crate::variables::{self, Prompting};
+
+pub(crate) use row_locks::{ApprovedPlan, Replan};
 
 /// The user's options for an operation. They do not depend on the command.
 pub(crate) struct OperationRequest<'a> {
@@ -177,10 +181,12 @@ impl Operation {
         // Moves change the state in one step, but the journal records one object at a time.
         let is_moved = plan.changes.iter().any(|change| change.previous_address.is_some())
             || plan.mode == Mode::Destroy && !plan.previous_state.same_content(&self.state);
+        let mut base = &plan.previous_state;
         if is_moved {
             self.manager.write(&plan.prior_state).await?;
+            base = &plan.prior_state;
         }
-        let mut recorder = Recorder::begin(&context.app, &mut self.manager).await?;
+        let mut recorder = Recorder::begin(&context.app, &mut self.manager, base).await?;
         let footer = context.progress.begin(Phase::Apply, || operation_count(plan));
         let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
         drop(footer);

@@ -60,7 +60,7 @@ pub use graph_export::{GraphNode, GraphNodeKind, export_graph, export_plan_graph
 pub use object_secrets::ObjectSecrets;
 pub use plan::{
     Action, ActionReason, ChangeCounts, Importing, MissingConfiguration, Mode, OutputChange, Plan,
-    PlanOptions, RelevantAttribute, ResourceChange, TargetAddress,
+    PlanOptions, RelevantAttribute, ResourceChange, TargetAddress, has_same_changes, row_locks,
 };
 pub use providers::{Schemas, TERRAFORM_VERSION};
 pub use provisioners::blocks as provisioner_blocks;

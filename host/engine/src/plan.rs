@@ -1,6 +1,7 @@
 //! The plan: the changes that an apply makes.
 
 mod change;
+mod row_locks;
 mod target;
 mod variables;
 
@@ -14,6 +15,7 @@ use crate::function_results::CallDigest;
 use crate::object_secrets::ObjectSecrets;
 
 pub use change::{Action, ActionReason, Importing, OutputChange, ResourceChange};
+pub use row_locks::{has_same_changes, row_locks};
 pub use target::TargetAddress;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,9 +21,12 @@ mod writer_version;
 pub use read::decode as decode_state;
 pub use write::encode as encode_state;
 
-pub(crate) use instance::{decode_instance, encode_instance};
+pub(crate) use instance::{KnownResources, decode_instance, decode_instance_with, encode_instance};
 pub(crate) use layout::Parts;
-pub(crate) use write::{CompactState, encode_compact};
+pub(crate) use output::{decode_output_text, encode_output};
+pub(crate) use read::decode_check_text;
+pub(crate) use write::{CompactState, encode_check, encode_compact};
+pub(crate) use writer_version::check_writer;
 
 /// The version of the format that is written.
 pub const FORMAT_VERSION: u64 = 4;

@@ -22,6 +22,9 @@ mod local;
 mod lock;
 mod manager;
 mod model;
+mod row_run;
+mod row_storage;
+mod rows;
 mod sidecar;
 mod storage;
 
@@ -39,5 +42,10 @@ pub use model::{
     Attributes, Dependencies, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes,
     ResourceState, State,
 };
+pub use row_run::RowRun;
+pub use row_storage::{
+    ConflictReason, RowBatch, RowConflict, RowLockError, RowLocks, RowStorage, RunId, StateVersion, TakenOver,
+};
+pub use rows::{RowChanges, RowKey, RowKind, StateRow, StateRows};
 pub use sidecar::Sidecars;
 pub use storage::{StateContent, StateStorage, StorageEffect, StorageError, StorageVersion, StoredState};

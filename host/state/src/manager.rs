@@ -31,9 +31,15 @@
 //! of a text differs. A state that is stored in an outdated form is written again by the next run,
 //! even if its content is the same. A state without objects is accepted in any form: a storage that
 //! could replace the state by it could also remove the state.
+//!
+//! # Rows
+//!
+//! The module `rows` handles storages that keep the rows of a state separately.
 
 mod load;
+mod rows;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,6 +52,8 @@ use crate::journal::{self, Intent, Journal};
 use crate::local::{self, BackupRule, LocalStorage};
 use crate::lock::{LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
+use crate::row_run::RowRun;
+use crate::row_storage::RunId;
 use crate::sidecar::Sidecars;
 use crate::storage::{StateContent, StateStorage, StorageEffect, StorageVersion};
 use load::{PendingRecovery, Snapshot};
@@ -98,12 +106,26 @@ pub struct StateManager {
     recovery: Option<Recovery>,
     /// The unfinished state of the run that [`StateManager::finish`] completes.
     interim: Option<InterimState>,
+    /// The store of the run that [`StateManager::finish`] completes.
+    row_run: Option<RowRun>,
+    /// The file that is locked while this process has a journal for a run.
+    alive: Option<(RunId, File)>,
 }
 
 impl StateManager {
     /// Opens the state in a storage. The state does not have to exist, and is not read yet.
     pub fn new(storage: Arc<dyn StateStorage>, options: StateManagerOptions) -> Self {
-        Self { storage, options, encryption: None, lock: None, read: None, recovery: None, interim: None }
+        Self {
+            storage,
+            options,
+            encryption: None,
+            lock: None,
+            read: None,
+            recovery: None,
+            interim: None,
+            row_run: None,
+            alive: None,
+        }
     }
 
     /// Sets the encryption of the state, its backup and its journal.
@@ -218,6 +240,9 @@ impl StateManager {
     pub async fn begin(&mut self) -> Result<Journal, StateError> {
         let state = self.read().await?;
         self.complete_recovery().await?;
+        if self.has_rows() {
+            return self.begin_rows(&state);
+        }
         let lineage = if state.lineage.is_empty() { new_lineage() } else { state.lineage.clone() };
         let fingerprint = self.read.as_ref().map(|read| read.fingerprint.clone()).unwrap_or_default();
         let cipher = match self.encrypting() {
@@ -246,7 +271,7 @@ impl StateManager {
     /// while the run continues. Returns `None` for a local file, whose journal suffices, and if the
     /// state is not locked.
     pub fn interim(&self, journal: &Journal) -> Option<InterimState> {
-        let is_exclusive = self.is_locked() && self.storage.has_locks();
+        let is_exclusive = self.is_locked() && self.storage.has_locks() && !self.has_rows();
         let read = self.read.as_ref().filter(|_| is_exclusive && self.storage.path().is_none())?;
         let state = State {
             lineage: journal.lineage().to_owned(),
@@ -280,6 +305,9 @@ impl StateManager {
         state: &State,
     ) -> Result<Arc<State>, StateError> {
         let before = self.read().await?;
+        if self.has_rows() {
+            return self.finish_rows(journal, &before, state).await;
+        }
         let exists = self.read.as_ref().is_some_and(|read| read.exists && !read.is_outdated);
         let stored_serial = match self.interim.take() {
             None => None,
@@ -311,6 +339,14 @@ impl StateManager {
     ///
     /// Returns the same errors as [`StateManager::finish`].
     pub async fn write(&mut self, state: &State) -> Result<Arc<State>, StateError> {
+        if self.has_rows() {
+            let before = self.read().await?;
+            let lineage = if before.lineage.is_empty() { new_lineage() } else { before.lineage.clone() };
+            let terraform_version = self.options.terraform_version.clone();
+            return self
+                .replace_rows(&State { lineage, serial: 0, terraform_version, ..state.clone() })
+                .await;
+        }
         let (before, journal) = (self.read().await?, self.begin().await?);
         self.finish(journal, &before, state).await
     }
@@ -322,6 +358,9 @@ impl StateManager {
     ///
     /// Returns the same errors as [`StateManager::finish`].
     pub async fn write_verbatim(&mut self, state: &State) -> Result<Arc<State>, StateError> {
+        if self.has_rows() {
+            return self.replace_rows(state).await;
+        }
         let mut journal = self.begin().await?;
         self.replace(&mut journal, state.clone()).await
     }
@@ -460,6 +499,7 @@ impl StateManager {
                     plain_target: None,
                 });
             }
+            Some(PendingRecovery::Rows(interrupted)) => self.recover_rows(interrupted).await?,
         }
         if let Some(recovery) = &mut self.recovery {
             recovery.folded = true;

@@ -13,6 +13,7 @@ use crate::error::{StateError, StateProblem};
 use crate::format::encode_state;
 use crate::lock::{LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
+use crate::row_storage::RowStorage;
 
 /// Stores one state and its lock.
 #[async_trait]
@@ -22,6 +23,11 @@ pub trait StateStorage: fmt::Debug + Send + Sync {
 
     /// Returns the file of a state that is stored as a file on this machine.
     fn path(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Returns the interface to the rows of the state, if the storage keeps them separately.
+    fn rows(&self) -> Option<&dyn RowStorage> {
         None
     }
 

@@ -58,22 +58,22 @@ const VARIABLES: &[(&str, &str)] = &[
 ];
 
 /// The server and the credentials. `Debug` output contains no secrets.
-pub(super) struct ConnectionSettings {
-    pub(super) server: Server,
-    pub(super) user: String,
-    pub(super) password: Option<String>,
-    pub(super) database: String,
-    pub(super) tls: Option<TlsSettings>,
+pub(crate) struct ConnectionSettings {
+    pub(crate) server: Server,
+    pub(crate) user: String,
+    pub(crate) password: Option<String>,
+    pub(crate) database: String,
+    pub(crate) tls: Option<TlsSettings>,
     /// Time limit for connecting and for each response.
-    pub(super) timeout: Duration,
-    pub(super) application_name: String,
+    pub(crate) timeout: Duration,
+    pub(crate) application_name: String,
     /// Other settings of the session.
-    pub(super) parameters: Vec<(String, String)>,
+    pub(crate) parameters: Vec<(String, String)>,
 }
 
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Server {
+pub(crate) enum Server {
     Tcp {
         host: String,
         port: u16,
@@ -103,7 +103,7 @@ impl fmt::Display for ConnectionSettings {
 }
 
 impl ConnectionSettings {
-    pub(super) fn new(settings: Settings<'_>) -> Result<Self, BackendError> {
+    pub(crate) fn new(settings: Settings<'_>) -> Result<Self, BackendError> {
         let text = settings.text("conn_str", &["PG_CONN_STR"]).unwrap_or_default();
         let mut parameters = parse(&text).map_err(|reason| {
             invalid(&format!(

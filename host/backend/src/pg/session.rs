@@ -28,7 +28,7 @@ const MIN_SPEED: u64 = 64 << 10;
 /// Maximum number of characters of the server's message that an error contains.
 const MAX_SHOWN_CHARACTERS: usize = 500;
 
-pub(super) struct Session {
+pub(crate) struct Session {
     stream: Box<dyn Stream>,
     received: BytesMut,
     timeout: Duration,
@@ -43,14 +43,14 @@ impl std::fmt::Debug for Session {
 
 /// A row of a result.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     buffer: Bytes,
     ranges: Vec<Option<std::ops::Range<usize>>>,
 }
 
 /// A failed connection or query.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PgError {
+pub(crate) enum PgError {
     /// The server rejected the query.
     #[error("the server responded: {message} (SQLSTATE {code})")]
     Server { code: String, message: String },
@@ -63,7 +63,7 @@ pub(super) enum PgError {
 }
 
 impl PgError {
-    pub(super) fn into_storage(self, operation: &str) -> StorageError {
+    pub(crate) fn into_storage(self, operation: &str) -> StorageError {
         let advice = match &self {
             Self::Server { code, .. } => match code.as_str() {
                 "28P01" | "28000" => Some("check the user and the password in the connection string"),
@@ -106,23 +106,23 @@ impl Row {
     }
 
     /// Returns the bytes of a column; [`None`] if it is null.
-    pub(super) fn bytes(&self, column: usize) -> Option<&[u8]> {
+    pub(crate) fn bytes(&self, column: usize) -> Option<&[u8]> {
         self.buffer.get(self.ranges.get(column)?.clone()?)
     }
 
-    pub(super) fn text(&self, column: usize) -> Option<&str> {
+    pub(crate) fn text(&self, column: usize) -> Option<&str> {
         std::str::from_utf8(self.bytes(column)?).ok()
     }
 
     /// Returns whether a column is true.
-    pub(super) fn flag(&self, column: usize) -> bool {
+    pub(crate) fn flag(&self, column: usize) -> bool {
         self.bytes(column) == Some(b"t")
     }
 }
 
 impl Session {
     /// Opens a session.
-    pub(super) async fn connect(settings: &ConnectionSettings) -> Result<Self, PgError> {
+    pub(crate) async fn connect(settings: &ConnectionSettings) -> Result<Self, PgError> {
         let failed =
             |reason: String| PgError::Connect(format!("the server {settings} cannot be used: {reason}"));
         let connecting = async {
@@ -229,7 +229,7 @@ impl Session {
     }
 
     /// Runs one statement with parameters as text, and returns its rows.
-    pub(super) async fn query(&mut self, sql: &str, parameters: &[&[u8]]) -> Result<Vec<Row>, PgError> {
+    pub(crate) async fn query(&mut self, sql: &str, parameters: &[&[u8]]) -> Result<Vec<Row>, PgError> {
         let size: usize = parameters.iter().map(|value| value.len()).sum();
         let mut message = BytesMut::with_capacity(sql.len() + size + 128);
         let encoded = frontend::parse("", sql, [], &mut message).and_then(|()| {
@@ -248,8 +248,21 @@ impl Session {
         // Nothing was sent, so the session is intact.
         encoded.map_err(|error| PgError::Server { code: "client".to_owned(), message: error.to_string() })?;
         frontend::sync(&mut message);
-        let limit = self.timeout + Duration::from_secs(size as u64 / MIN_SPEED);
-        let running = timeout(limit, self.run(&message)).await;
+        self.run_in_time(&message).await
+    }
+
+    /// Runs a script of several statements without parameters.
+    pub(crate) async fn script(&mut self, sql: &str) -> Result<(), PgError> {
+        let mut message = BytesMut::with_capacity(sql.len() + 16);
+        frontend::query(sql, &mut message)
+            .map_err(|error| PgError::Server { code: "client".to_owned(), message: error.to_string() })?;
+        self.run_in_time(&message).await.map(drop)
+    }
+
+    /// Sends a message and returns the rows of the response, within the time limit.
+    async fn run_in_time(&mut self, message: &[u8]) -> Result<Vec<Row>, PgError> {
+        let limit = self.timeout + Duration::from_secs(message.len() as u64 / MIN_SPEED);
+        let running = timeout(limit, self.run(message)).await;
         let result = running.unwrap_or_else(|_| {
             Err(PgError::Lost(format!("there was no response within {} seconds", limit.as_secs())))
         });
@@ -280,12 +293,12 @@ impl Session {
     }
 
     /// Whether the session can no longer be used.
-    pub(super) fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.is_broken
     }
 
     /// Ends the session.
-    pub(super) async fn close(mut self) {
+    pub(crate) async fn close(mut self) {
         let mut message = BytesMut::new();
         frontend::terminate(&mut message);
         let _ = timeout(self.timeout, self.send(&message)).await;

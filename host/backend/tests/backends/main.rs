@@ -11,6 +11,7 @@ mod http_requests;
 mod interim_states;
 mod kubernetes;
 mod pg;
+mod postgres;
 mod remote;
 mod s3;
 mod support;

@@ -21,6 +21,10 @@ pub(crate) struct StateArguments {
 /// Commands on a state.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StateCommand {
+    /// List the versions of the state.
+    ///
+    /// Requires a backend that keeps versions, such as "postgres".
+    History(StateHistoryArguments),
     /// Print the identities of instances as JSON.
     ///
     /// A provider uses an identity to find an object. Instances whose provider stores no identity
@@ -44,6 +48,11 @@ pub(crate) enum StateCommand {
     Push(StatePushArguments),
     /// Replace the provider of resources in the state.
     ReplaceProvider(StateReplaceProviderArguments),
+    /// Replace the state with one of its versions.
+    ///
+    /// Remote objects are not changed: the next plan shows how they differ from the restored state.
+    /// The state is not lost, because the restored state is a new version.
+    Restore(StateRestoreArguments),
     /// Remove objects from the state without destroying them.
     ///
     /// The remote objects continue to exist. The previous state is saved to a file with the time in
@@ -118,6 +127,9 @@ pub(crate) struct StateMvArguments {
 /// `state pull`.
 #[derive(Args, Debug)]
 pub(crate) struct StatePullArguments {
+    /// Print the version with this serial. Requires a backend that keeps versions.
+    #[arg(long, value_name = "SERIAL")]
+    pub(crate) at: Option<u64>,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }
@@ -199,6 +211,35 @@ pub(crate) struct StateShowArguments {
     /// The state file to read, instead of terraform.tfstate.
     #[arg(long, value_name = "PATH")]
     pub(crate) state: Option<PathBuf>,
+    /// Show the instance in the version with this serial. Requires a backend that keeps versions.
+    #[arg(long, value_name = "SERIAL", conflicts_with = "state")]
+    pub(crate) at: Option<u64>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `state history`.
+#[derive(Args, Debug)]
+pub(crate) struct StateHistoryArguments {
+    /// The maximum number of versions to list.
+    #[arg(long, default_value_t = 20, value_name = "NUMBER")]
+    pub(crate) limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `state restore`.
+#[derive(Args, Debug)]
+pub(crate) struct StateRestoreArguments {
+    /// The serial of the version.
+    #[arg(value_name = "SERIAL")]
+    pub(crate) serial: u64,
+    /// How long to wait for a lock that another process holds.
+    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
+    pub(crate) lock_timeout: Duration,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }

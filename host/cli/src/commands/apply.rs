@@ -17,7 +17,9 @@ use crate::command_context::CommandContext;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::operation::{Approval, Operation, OperationRequest, ask_for_approval, mode, plan_options};
+use crate::operation::{
+    Approval, ApprovedPlan, Operation, OperationRequest, Replan, ask_for_approval, mode, plan_options,
+};
 use crate::plan_passphrase::read_plan;
 use crate::render::json::Summary;
 use crate::report;
@@ -153,6 +155,9 @@ async fn plan_and_apply(
             }
         }
     }
+    let approval = if auto_approve { ApprovedPlan::Any } else { ApprovedPlan::Shown };
+    let plan =
+        operation.lock_rows(plan, Replan::With(&request.options), approval, request.lock, context).await?;
     // The apply runs every check again, so the plan's check results are outdated.
     untold = untold.into_iter().filter(|warning| warning.origin != DiagnosticOrigin::Check).collect();
     finish(context, &mut operation, &plan, untold, request.operation.parallelism, summary).await
@@ -204,7 +209,12 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     )
     .await?;
     let state = manager.read().await?;
-    saved.check_fresh(&state)?;
+    if manager.has_rows() {
+        // The rows that the plan uses are checked when they are locked.
+        saved.check_lineage(&state)?;
+    } else {
+        saved.check_fresh(&state)?;
+    }
     let plugins = context.app.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
     let digests = plugins.digests();
     saved.check_plugins(&context.app, &digests)?;
@@ -241,5 +251,7 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     report::saved_plan(&context.shell, &plan);
     let variables = RootVariables::default();
     let mut operation = Operation { run, manager, state, variables, plugins: digests, stop };
+    let plan =
+        operation.lock_rows(plan, Replan::Never, ApprovedPlan::Shown, &arguments.lock, context).await?;
     finish(context, &mut operation, &plan, warnings, parallelism, Summary::Apply).await
 }

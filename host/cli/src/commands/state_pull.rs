@@ -18,18 +18,25 @@ impl CommandSpec for StatePullArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        run(context).await
+        run(context, self).await
     }
 }
 
-/// Prints the stored state. Prints nothing if there is none.
-async fn run(context: &CommandContext) -> Outcome {
+/// Prints the stored state, or a version of it. Prints nothing if there is no state.
+async fn run(context: &CommandContext, arguments: &StatePullArguments) -> Outcome {
     let configuration = context.app.configuration()?;
-    let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
-    if look.exists {
-        let text = encode_state(&look.state)
-            .map_err(|problem| Failure::error("State cannot be written", format!("{problem}.")))?;
-        context.shell.print_data(escape_json(&text).as_bytes());
-    }
+    let state = match arguments.at {
+        Some(serial) => state_access::read_version(&context.app, Some(&configuration), serial).await?.into(),
+        None => {
+            let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
+            if !look.exists {
+                return Ok(Status::Success);
+            }
+            look.state
+        }
+    };
+    let text = encode_state(&state)
+        .map_err(|problem| Failure::error("State cannot be written", format!("{problem}.")))?;
+    context.shell.print_data(escape_json(&text).as_bytes());
     Ok(Status::Success)
 }

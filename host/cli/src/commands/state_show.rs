@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use wardian_app::compatibility::TERRAFORM_VERSION;
+use wardian_app::state_access;
 use wardian_state::Object;
 
 use crate::arguments::StateShowArguments;
@@ -28,7 +29,13 @@ impl CommandSpec for StateShowArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &StateShowArguments) -> Outcome {
-    let look = existing_state(context, arguments.state.as_deref()).await?;
+    let state = match arguments.at {
+        Some(serial) => {
+            let configuration = context.app.configuration()?;
+            state_access::read_version(&context.app, Some(&configuration), serial).await?.into()
+        }
+        None => existing_state(context, arguments.state.as_deref()).await?.state,
+    };
     let address = &arguments.address;
     let missing = || {
         Failure::error(
@@ -39,9 +46,9 @@ async fn run(context: &CommandContext, arguments: &StateShowArguments) -> Outcom
             ),
         )
     };
-    let instance = look.state.instance(address).ok_or_else(missing)?;
-    let resource = look.state.resource(&address.resource).ok_or_else(missing)?;
-    let schemas = show::schemas(context, &look.state).await?;
+    let instance = state.instance(address).ok_or_else(missing)?;
+    let resource = state.resource(&address.resource).ok_or_else(missing)?;
+    let schemas = show::schemas(context, &state).await?;
     let provider = &resource.provider;
     let object: &Object = instance.current.as_deref().ok_or_else(missing)?;
     let shown = show::state_object(address.clone(), None, provider, object, &schemas)?;

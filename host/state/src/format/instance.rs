@@ -50,7 +50,7 @@ struct StoredText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Resource addresses that have already been parsed. Many objects contain the same addresses.
 #[derive(Default)]
-pub(super) struct KnownResources(HashMap<String, Arc<ResourceAddress>>);
+pub(crate) struct KnownResources(HashMap<String, Arc<ResourceAddress>>);
 
 impl KnownResources {
     fn parse(&mut self, text: &str) -> Result<Arc<ResourceAddress>, InstanceAddressError> {
@@ -232,8 +232,17 @@ pub(super) fn collect_instances(
 
 /// Reads the objects of one instance from an array written by [`encode_instance`].
 pub(crate) fn decode_instance(json: &str, place: &str) -> Result<Instance, StateProblem> {
+    decode_instance_with(json, place, &mut KnownResources::default())
+}
+
+/// Reads the objects of one of many instances.
+pub(crate) fn decode_instance_with(
+    json: &str,
+    place: &str,
+    known: &mut KnownResources,
+) -> Result<Instance, StateProblem> {
     let stored: Vec<StoredObject<'_>> = serde_json::from_str(json).map_err(StateProblem::NotJson)?;
-    let mut instances = collect_instances(stored, place, &mut KnownResources::default())?;
+    let mut instances = collect_instances(stored, place, known)?;
     Ok(instances.pop_first().map(|(_, instance)| instance).unwrap_or_default())
 }
 

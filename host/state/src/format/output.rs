@@ -21,7 +21,7 @@ const NULL_OF_NO_TYPE: &str = r#"{"value":null,"type":"dynamic"}"#;
 
 /// Writes an output as the value of a member. A value of dynamic type is encoded as an object with
 /// `value` and `type`. This is the format of the file, except that the file has a flag at the end.
-pub(super) fn encode_output(json: &mut String, name: &str, output: &OutputValue) -> Result<(), StateProblem> {
+pub(crate) fn encode_output(json: &mut String, name: &str, output: &OutputValue) -> Result<(), StateProblem> {
     let encoded = json::encode(&output.value, &Type::Dynamic)
         .map_err(|error| StateProblem::Output { name: name.to_owned(), problem: error.to_string() })?;
     // A null of dynamic type is encoded as `null`, but in the file it has the same form as other
@@ -48,4 +48,9 @@ pub(super) fn decode_output(name: &str, stored: StoredOutput<'_>) -> Result<Outp
         problem: error.to_string(),
     })?;
     Ok(OutputValue { value, sensitive: stored.sensitive.unwrap_or(false) })
+}
+
+/// Reads an output from the text that [`encode_output`] has written.
+pub(crate) fn decode_output_text(name: &str, text: &str) -> Result<OutputValue, StateProblem> {
+    decode_output(name, serde_json::from_str(text).map_err(StateProblem::NotJson)?)
 }

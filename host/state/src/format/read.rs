@@ -179,6 +179,11 @@ fn add_resource(
     Ok(())
 }
 
+/// Reads the results of a block's conditions.
+pub fn decode_check_text(text: &str) -> Result<CheckResult, StateProblem> {
+    check(serde_json::from_str(text).map_err(StateProblem::NotJson)?)
+}
+
 fn check(stored: StoredCheck) -> Result<CheckResult, StateProblem> {
     let place = format!("check result of {}", stored.config_addr);
     let invalid = |problem: String| StateProblem::Invalid { place: place.clone(), problem };

@@ -185,31 +185,36 @@ fn encode_instances(
 fn encode_checks(json: &mut String, results: &[CheckResult]) {
     let mut array = Parts::array(json);
     for result in results {
-        let mut members = Parts::object(array.item());
-        members.text("object_kind", result.kind.as_str());
-        members.text("config_addr", &result.config_address);
-        members.text("status", result.status.as_str());
-        match &result.objects {
-            None => members.member("objects").push_str("null"),
-            Some(objects) => {
-                let mut items = Parts::array(members.member("objects"));
-                for object in objects {
-                    let mut members = Parts::object(items.item());
-                    members.text("object_addr", &object.address);
-                    members.text("status", object.status.as_str());
-                    if !object.failure_messages.is_empty() {
-                        let mut messages = Parts::array(members.member("failure_messages"));
-                        for message in &object.failure_messages {
-                            push_string(messages.item(), message);
-                        }
-                        messages.end();
-                    }
-                    members.end();
-                }
-                items.end();
-            }
-        }
-        members.end();
+        encode_check(array.item(), result);
     }
     array.end();
+}
+
+/// Writes the results of a block's conditions.
+pub(crate) fn encode_check(json: &mut String, result: &CheckResult) {
+    let mut members = Parts::object(json);
+    members.text("object_kind", result.kind.as_str());
+    members.text("config_addr", &result.config_address);
+    members.text("status", result.status.as_str());
+    match &result.objects {
+        None => members.member("objects").push_str("null"),
+        Some(objects) => {
+            let mut items = Parts::array(members.member("objects"));
+            for object in objects {
+                let mut members = Parts::object(items.item());
+                members.text("object_addr", &object.address);
+                members.text("status", object.status.as_str());
+                if !object.failure_messages.is_empty() {
+                    let mut messages = Parts::array(members.member("failure_messages"));
+                    for message in &object.failure_messages {
+                        push_string(messages.item(), message);
+                    }
+                    messages.end();
+                }
+                members.end();
+            }
+            items.end();
+        }
+    }
+    members.end();
 }

@@ -6,7 +6,7 @@ use crate::error::StateProblem;
 ///
 /// `1.11`, `v1.2.3` and `1.2.3.4` are accepted, because Terraform has never validated this field
 /// strictly.
-pub(super) fn check_writer(version: &str) -> Result<(), StateProblem> {
+pub(crate) fn check_writer(version: &str) -> Result<(), StateProblem> {
     let numbers = version.strip_prefix('v').unwrap_or(version);
     let end = numbers.find(['-', '+']).unwrap_or(numbers.len());
     let (numbers, rest) = numbers.split_at(end);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use super::rows::InterruptedRun;
 use super::{Recovery, StateManager};
 use crate::encryption::{Decrypted, EncryptionFailure, RecordCipher, StateIdentity};
 use crate::error::{StateError, StateProblem};
@@ -34,6 +35,8 @@ pub(super) enum PendingRecovery {
     /// The state must be written. The cipher encrypts the journal.
     Write(Option<Arc<dyn RecordCipher>>),
     RemoveJournal,
+    /// The changes in the journals of interrupted runs must be stored.
+    Rows(Vec<InterruptedRun>),
 }
 
 /// The decrypted bytes of a storage and of the file from which the state is read.
@@ -97,6 +100,9 @@ impl StateManager {
     }
 
     async fn load(&mut self) -> Result<Snapshot, StateError> {
+        if self.has_rows() {
+            return self.load_rows().await;
+        }
         self.recovery = None;
         let stored = self.storage.read().await?;
         let read_from = self.options.read_from.clone();

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
+mod concurrent_runs;
 mod encryption;
 mod migrations;
 mod servers;
