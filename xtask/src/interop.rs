@@ -10,6 +10,7 @@
 //! | `compare` | any configurations under `terraform` and `wardian`, with mock providers for providers that are not installed: exit codes, diagnostics and plans are equal |
 //! | `install` | a configuration with 12 modules and 4 providers, installed by `terraform` and `wardian` from the same servers: lock files, manifests and files are equal, and each program uses the other program's directory; a Python program pulls Wardian's artifacts in the same way as OpenTofu |
 //! | `native` | unmodified native providers in Python and Go, under `native = "confine"`: Kubernetes with a client certificate and with an exec credential program, three C libraries, gRPC with keep-alive, a long connection, and curl with HTTP/2 |
+//! | `postgres` | two users of one state in the backend `postgres`: 200 concurrent applies, 300 that are killed and 100 that are suspended for longer than their lease; no object is lost or created twice, no run writes after its lease, and every result equals that of some serial order |
 //! | `ssh` | OpenSSH's server on a loopback address: the provisioner `file` takes at most twice as long as `scp` to copy 100 MB |
 //!
 //! Each command prints a table or a line for each peer. If a prerequisite is missing, the command
@@ -55,6 +56,7 @@ pub(crate) enum Peer {
     Compare(compare::Options),
     Install,
     Native(native::Options),
+    Postgres,
     Ssh,
     Terraform,
     Wrappers(wrappers::Options),
@@ -68,12 +70,13 @@ impl Peer {
             [peer, rest @ ..] if peer == "compare" => compare::Options::parse(rest).map(Self::Compare),
             [peer] if peer == "install" => Ok(Self::Install),
             [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
+            [peer] if peer == "postgres" => Ok(Self::Postgres),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "wrappers" => wrappers::Options::parse(rest).map(Self::Wrappers),
             _ => {
                 bail!(
-                    "`interop` requires an argument: aws, backends, install, native, ssh, terraform, wrappers or compare DIRECTORY..."
+                    "`interop` requires an argument: aws, backends, install, native, postgres, ssh, terraform, wrappers or compare DIRECTORY..."
                 )
             }
         }
@@ -94,6 +97,7 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
     match peer {
         Peer::Aws => aws::run(workspace),
         Peer::Backends => backends::run(workspace),
+        Peer::Postgres => backends::run_concurrently(workspace),
         Peer::Compare(options) => compare::run(workspace, options),
         Peer::Install => install::run(workspace),
         Peer::Native(options) => native::run(workspace, options),

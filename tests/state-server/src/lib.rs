@@ -30,7 +30,7 @@ pub use enterprise::Enterprise;
 pub use gcs::Gcs;
 pub use kubernetes::Kubernetes;
 pub use moto::Moto;
-pub use postgres::Postgres;
+pub use postgres::{Pooler, Postgres};
 pub use request::{Request, Response};
 pub use service_server::{Service, ServiceServer};
 pub use state_server::{Fault, StateServer, TestService};

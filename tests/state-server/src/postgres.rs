@@ -21,6 +21,19 @@ pub struct Postgres {
     _running: Running,
 }
 
+/// A running pgbouncer.
+pub struct Pooler {
+    port: u16,
+    _running: Running,
+}
+
+impl Pooler {
+    /// Returns the connection string of the administrator through the pooler.
+    pub fn connection_string(&self) -> String {
+        format!("postgres://{ADMINISTRATOR}:secret@127.0.0.1:{}/postgres?sslmode=disable", self.port)
+    }
+}
+
 impl Postgres {
     /// Starts a server. Prints the reason and returns [`None`] if PostgreSQL is not installed, or if
     /// the process runs as root and there is no account for the server.
@@ -85,6 +98,32 @@ impl Postgres {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Starts pgbouncer in transaction mode before the server. Prints the reason and returns [`None`]
+    /// if it is not installed.
+    pub fn start_pooler(&self) -> Option<Pooler> {
+        // Debian installs it in a directory that is not on the `PATH` of users.
+        let debian = Some(PathBuf::from("/usr/sbin/pgbouncer")).filter(|path| path.is_file());
+        let Some(program) = find("pgbouncer").or(debian) else {
+            eprintln!("skipped: pgbouncer is not installed");
+            return None;
+        };
+        let directory = tempfile::tempdir().unwrap().keep();
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+        let port = free_port();
+        let (settings, users) = (directory.join("pgbouncer.ini"), directory.join("users"));
+        fs::write(&users, format!("\"{ADMINISTRATOR}\" \"secret\"\n")).unwrap();
+        let text = format!(
+            "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
+             unix_socket_dir =\nauth_type = plain\nauth_file = {}\npool_mode = transaction\ndefault_pool_size = 2\n",
+            self.port,
+            users.display()
+        );
+        fs::write(&settings, text).unwrap();
+        let arguments = [settings.to_str().unwrap()];
+        let running = Running::start(&program, &arguments, self.account, Some(&directory), port);
+        Some(Pooler { port, _running: running })
     }
 
     /// Returns the directory that contains the server's socket.

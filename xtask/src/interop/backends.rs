@@ -32,3 +32,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let arguments = ["--test", "backends", "--", "--nocapture"].map(str::to_owned);
     test::run_with(workspace, &arguments, &variables)
 }
+
+/// The sizes of the tests of concurrent runs. The tests of every change run a sample.
+const SIZES: &[(&str, &str)] = &[
+    ("WARDIAN_CONCURRENT_APPLIES", "200"),
+    ("WARDIAN_KILLED_RUNS", "300"),
+    ("WARDIAN_SUSPENDED_RUNS", "100"),
+];
+
+/// Runs the tests of concurrent runs in the backend `postgres` in full size.
+pub(crate) fn run_concurrently(workspace: &Workspace) -> Result<ExitCode> {
+    let variables: Vec<_> = SIZES.iter().map(|(name, value)| (*name, (*value).into())).collect();
+    let arguments = ["--test", "backends", "--", "--nocapture", "concurrent_runs"].map(str::to_owned);
+    test::run_with(workspace, &arguments, &variables)
+}

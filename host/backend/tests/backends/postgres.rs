@@ -296,6 +296,34 @@ async fn role_without_privileges_on_tables_can_use_functions() {
 }
 
 #[tokio::test]
+async fn runs_overlap_through_a_pooler_in_transaction_mode() {
+    let Some(postgres) = &*POSTGRES else { return };
+    let Some(pooler) = postgres.start_pooler() else { return };
+    let arguments = [("conn_str", text(pooler.connection_string())), ("schema_name", text("pooled"))];
+    let backend = configure("postgres", &arguments);
+    // More sessions than the pooler has connections to the server.
+    let runs: Vec<_> = (0..6)
+        .map(|number| {
+            let backend = Arc::clone(&backend);
+            tokio::spawn(async move {
+                let place = TempDir::new().unwrap();
+                let mut state = open(&backend, place.path());
+                state.lock(&request()).await.unwrap();
+                create(&mut state, &format!("random_id.a[{number}]"), &number.to_string()).await;
+                state.unlock().await.unwrap();
+            })
+        })
+        .collect();
+    for run in runs {
+        run.await.unwrap();
+    }
+    let place = TempDir::new().unwrap();
+    let state = open(&backend, place.path()).read().await.unwrap();
+    assert_eq!(ids(&state), ["0", "1", "2", "3", "4", "5"]);
+    assert_eq!(state.serial, 6);
+}
+
+#[tokio::test]
 async fn workspaces_are_created_and_deleted() {
     let Some(postgres) = &*POSTGRES else { return };
     let backend = backend(postgres, "workspaces_of_rows");

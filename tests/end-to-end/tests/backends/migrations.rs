@@ -3,7 +3,7 @@
 use serde_json::Value;
 use wardian_end_to_end::Project;
 
-use crate::servers::{backends, run};
+use crate::servers::{all_backends, run};
 
 const MAIN: &str = "variable \"v\" {\n  default = \"1\"\n}\nresource \"terraform_data\" \"a\" {\n  input = var.v\n}\noutput \"o\" {\n  \
                     value = terraform_data.a.output\n}\n";
@@ -14,10 +14,10 @@ fn pull(project: &Project) -> Value {
 
 #[test]
 fn states_are_migrated_between_every_pair() {
-    let count = backends().len();
+    let count = all_backends().len();
     for old in 0..count {
         for new in (0..count).filter(|new| *new != old) {
-            let (old, new) = (backends().swap_remove(old), backends().swap_remove(new));
+            let (old, new) = (all_backends().swap_remove(old), all_backends().swap_remove(new));
             println!("from {} to {}", old.name, new.name);
             let project = Project::new(&[("main.tf", MAIN), ("backend.tf", &old.block)]);
             run(&project, "init");
@@ -34,10 +34,10 @@ fn states_are_migrated_between_every_pair() {
 
 #[test]
 fn all_workspaces_are_migrated() {
-    let count = backends().len();
+    let count = all_backends().len();
     for old in 0..count {
         for new in (0..count).filter(|new| *new != old) {
-            let (old, new) = (backends().swap_remove(old), backends().swap_remove(new));
+            let (old, new) = (all_backends().swap_remove(old), all_backends().swap_remove(new));
             if !old.has_workspaces || !new.has_workspaces {
                 continue;
             }
@@ -58,8 +58,8 @@ fn all_workspaces_are_migrated() {
 
 #[test]
 fn selected_workspace_is_migrated_to_a_backend_with_one_state() {
-    for old in backends().into_iter().filter(|backend| backend.has_workspaces) {
-        let new = backends().into_iter().find(|backend| !backend.has_workspaces).unwrap();
+    for old in all_backends().into_iter().filter(|backend| backend.has_workspaces) {
+        let new = all_backends().into_iter().find(|backend| !backend.has_workspaces).unwrap();
         println!("from {}", old.name);
         let project = Project::new(&[("main.tf", MAIN), ("backend.tf", &old.block)]);
         run(&project, "init");

@@ -69,7 +69,27 @@ pub(crate) struct Backend {
     pub(crate) lock_remains: bool,
 }
 
-/// Returns every backend that this machine can run, with new storages.
+/// Returns every backend that this machine can run, including Wardian's own, with new storages.
+pub(crate) fn all_backends() -> Vec<Backend> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let mut all = backends();
+    if let Some(postgres) = &*POSTGRES {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let arguments = format!(
+            "    conn_str = \"{}\"\n    schema_name = \"rows_{number}\"\n",
+            postgres.connection_string()
+        );
+        all.push(Backend {
+            name: "postgres",
+            block: format!("terraform {{\n  backend \"postgres\" {{\n{arguments}  }}\n}}\n"),
+            has_workspaces: true,
+            lock_remains: false,
+        });
+    }
+    all
+}
+
+/// Returns every backend of Terraform that this machine can run, with new storages.
 pub(crate) fn backends() -> Vec<Backend> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use wardian_end_to_end::{Project, terraform};
 
-use crate::servers::{VARIABLES, backends, run};
+use crate::servers::{VARIABLES, all_backends, backends, run};
 
 const LIMIT: Duration = Duration::from_mins(2);
 
@@ -137,7 +137,7 @@ fn lock_of_terraform_excludes_wardian() {
 /// An apply is killed; the changes are in the journal, and the next apply continues.
 #[test]
 fn killed_apply_is_continued() {
-    for backend in backends() {
+    for backend in all_backends() {
         println!("{}", backend.name);
         let project = Project::new(&[("main.tf", WAITING), ("backend.tf", &backend.block)]);
         run(&project, "init");
