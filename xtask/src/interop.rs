@@ -88,7 +88,7 @@ impl Peer {
             Self::Compare(options) => options.binary.is_none(),
             Self::Native(options) => options.binary.is_none(),
             Self::Wrappers(options) => options.binary.is_none(),
-            Self::Aws | Self::Backends | Self::Install | Self::Ssh | Self::Terraform => true,
+            Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Ssh | Self::Terraform => true,
         }
     }
 }
