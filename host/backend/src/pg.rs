@@ -118,22 +118,32 @@ impl PgSettings {
             let rows = session.query(sql, &parameters).await?;
             // A role without the privilege to create schemas can use an existing schema.
             if rows.first().and_then(|row| row.text(0)) == Some("0") {
-                session.query(&format!("CREATE SCHEMA IF NOT EXISTS {schema}"), &[]).await?;
+                create(session, &format!("CREATE SCHEMA IF NOT EXISTS {schema}")).await?;
             }
         }
         if !self.skips_table {
-            session.query("CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint", &[]).await?;
+            create(session, "CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint").await?;
             let sql = format!(
                 "CREATE TABLE IF NOT EXISTS {schema}.states (id bigint NOT NULL DEFAULT \
                  nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)"
             );
-            session.query(&sql, &[]).await?;
+            create(session, &sql).await?;
         }
         if !self.skips_index {
             let sql = format!("CREATE UNIQUE INDEX IF NOT EXISTS states_by_name ON {schema}.states (name)");
-            session.query(&sql, &[]).await?;
+            create(session, &sql).await?;
         }
         Ok(())
+    }
+}
+
+/// Runs a statement that creates an object if it does not exist. If another session creates the object
+/// at the same time, PostgreSQL reports a duplicate key or an existing object.
+async fn create(session: &mut Session, sql: &str) -> Result<(), PgError> {
+    const CREATED_BY_OTHERS: [&str; 4] = ["23505", "42P06", "42P07", "42710"];
+    match session.query(sql, &[]).await {
+        Err(PgError::Server { code, .. }) if CREATED_BY_OTHERS.contains(&&*code) => Ok(()),
+        result => result.map(drop),
     }
 }
 

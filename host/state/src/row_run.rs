@@ -82,7 +82,8 @@ impl RowRun {
         }
         self.rows()?.store_rows(&batch).await?;
         self.begun.clear();
-        self.stored.append(&mut self.pending);
+        // `append` would rebuild the whole map.
+        self.stored.extend(std::mem::take(&mut self.pending));
         Ok(())
     }
 

@@ -1,4 +1,7 @@
 -- Version 1 of the schema of the backend "postgres". SCHEMA is replaced with the quoted name.
+-- The functions search rows and locks by their complete keys, if necessary one by one: the planner has no
+-- statistics of what a run has just written, and would join all of it in each transaction.
+--
 -- All writes are made by the functions, which check the lease of the run. A role that may only read
 -- the tables and execute the functions cannot bypass that check.
 
@@ -37,7 +40,8 @@ CREATE TABLE SCHEMA.locks (
     begun text,
     PRIMARY KEY (run_id, kind, name, mode)
 );
-CREATE INDEX locks_by_resource ON SCHEMA.locks (state_id, kind, resource);
+CREATE INDEX locks_by_resource ON SCHEMA.locks (state_id, kind, resource, mode);
+CREATE INDEX locks_by_name ON SCHEMA.locks (state_id, kind, name, mode);
 
 -- The versions of all rows. A version is current if "until" is null.
 CREATE TABLE SCHEMA.rows (
@@ -88,6 +92,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = SCHEMA, pg_temp AS $$
 BEGIN
     UPDATE runs SET status = 'lost'
     WHERE state_id = state AND status = 'active' AND lease_until <= clock_timestamp();
+    IF NOT EXISTS (SELECT FROM runs WHERE state_id = state AND status = 'lost') THEN
+        RETURN;
+    END IF;
     DELETE FROM locks l USING runs r
     WHERE r.id = l.run_id AND l.state_id = state AND r.status = 'lost' AND l.begun IS NULL;
     UPDATE runs r SET status = 'ended'
@@ -126,7 +133,8 @@ END $$;
 -- that have changed since the serial on which the run is based. If there are any, nothing is locked.
 CREATE FUNCTION SCHEMA.lock_rows(run bigint, base bigint, items json, lease_seconds integer)
 RETURNS TABLE (kind text, name text, other_run bigint, is_changed boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = SCHEMA, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = SCHEMA, pg_temp SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     state bigint;
     conflicts bigint;
@@ -136,24 +144,40 @@ BEGIN
     PERFORM renew(run, lease_seconds);
     PERFORM expire(state);
     RETURN QUERY
-        WITH wanted AS (
+        WITH wanted AS MATERIALIZED (
             SELECT i.mode, i.kind, i.name, i.resource
             FROM json_to_recordset(items) AS i (mode text, kind text, name text, resource text)
+        ), writes AS MATERIALIZED (
+            SELECT DISTINCT w.kind, w.resource FROM wanted w WHERE w.mode = 'write'
+        ), changes AS MATERIALIZED (
+            SELECT c.kind, c.name, c.resource, coalesce(c.until, c.since) AS serial
+            FROM rows c WHERE c.state_id = state AND c.since > base
+            UNION ALL
+            SELECT c.kind, c.name, c.resource, c.until
+            FROM rows c WHERE c.state_id = state AND c.until > base AND c.since <= base
         )
         SELECT l.kind, l.name, l.run_id, false FROM wanted w
-        JOIN locks l ON l.state_id = state AND l.run_id <> run AND l.kind = w.kind AND l.resource = w.resource
-        WHERE (w.mode = 'read' AND l.mode = 'write')
-           OR (w.mode = 'write' AND l.mode = 'read')
-           OR (w.mode = 'write' AND l.mode = 'write' AND l.name = w.name)
+        JOIN locks l ON l.state_id = state AND l.kind = w.kind AND l.name = w.name AND l.mode = 'write'
+        WHERE w.mode = 'write' AND l.run_id <> run
         UNION
-        SELECT r.kind, r.name, coalesce(n.run_id, r.run_id), true FROM wanted w
-        JOIN (
-            SELECT * FROM rows c WHERE c.state_id = state AND c.since > base
-            UNION ALL
-            SELECT * FROM rows c WHERE c.state_id = state AND c.until > base AND c.since <= base
-        ) r ON r.kind = w.kind AND r.resource = w.resource AND (w.mode = 'read' OR r.name = w.name)
-        LEFT JOIN versions n ON n.state_id = state AND n.serial = coalesce(r.until, r.since)
-        WHERE coalesce(n.run_id, r.run_id) <> run;
+        SELECT l.kind, l.name, l.run_id, false FROM wanted w
+        JOIN locks l ON l.state_id = state AND l.kind = w.kind AND l.resource = w.resource AND l.mode = 'write'
+        WHERE w.mode = 'read' AND l.run_id <> run
+        UNION
+        SELECT l.kind, l.name, l.run_id, false FROM writes w
+        JOIN locks l ON l.state_id = state AND l.kind = w.kind AND l.resource = w.resource AND l.mode = 'read'
+        WHERE l.run_id <> run
+        UNION
+        SELECT c.kind, c.name, v.run_id, true FROM wanted w
+        JOIN rows c ON c.state_id = state AND c.kind = w.kind AND c.name = w.name
+            AND (c.since > base OR c.until > base)
+        JOIN versions v ON v.state_id = state AND v.serial = coalesce(c.until, c.since)
+        WHERE w.mode = 'write' AND v.run_id <> run
+        UNION
+        SELECT c.kind, c.name, v.run_id, true FROM changes c
+        JOIN wanted w ON w.mode = 'read' AND w.kind = c.kind AND w.resource = c.resource
+        JOIN versions v ON v.state_id = state AND v.serial = c.serial
+        WHERE v.run_id <> run;
     GET DIAGNOSTICS conflicts = ROW_COUNT;
     IF conflicts = 0 THEN
         INSERT INTO locks (state_id, run_id, mode, kind, name, resource)
@@ -170,31 +194,37 @@ CREATE FUNCTION SCHEMA.store_rows(
     run bigint, new_lineage text, version text, least_serial bigint, begun_rows json, changed json,
     removed json, lease_seconds integer
 ) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = SCHEMA, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = SCHEMA, pg_temp SET enable_seqscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     this runs%ROWTYPE;
     next_serial bigint;
-    unlocked text;
+    item record;
 BEGIN
     SELECT * INTO this FROM runs WHERE id = run;
     PERFORM FROM states WHERE id = this.state_id FOR UPDATE;
     PERFORM renew(run, lease_seconds);
     PERFORM expire(this.state_id);
-    SELECT k.name INTO unlocked FROM (
-        SELECT kind, name FROM json_to_recordset(begun_rows) AS b (kind text, name text)
+    FOR item IN
+        SELECT b.kind, b.name FROM json_to_recordset(begun_rows) AS b (kind text, name text)
         UNION ALL
-        SELECT kind, name FROM json_to_recordset(changed) AS c (kind text, name text)
+        SELECT c.kind, c.name FROM json_to_recordset(changed) AS c (kind text, name text)
         UNION ALL
-        SELECT kind, name FROM json_to_recordset(removed) AS d (kind text, name text)
-    ) k
-    LEFT JOIN locks l ON l.run_id = run AND l.mode = 'write' AND l.kind = k.kind AND l.name = k.name
-    WHERE l.run_id IS NULL LIMIT 1;
-    IF unlocked IS NOT NULL THEN
-        RAISE EXCEPTION 'run % has not locked %', run, unlocked USING ERRCODE = 'WD002';
-    END IF;
-    UPDATE locks l SET begun = b.action
-    FROM json_to_recordset(begun_rows) AS b (kind text, name text, action text)
-    WHERE l.run_id = run AND l.mode = 'write' AND l.kind = b.kind AND l.name = b.name;
+        SELECT d.kind, d.name FROM json_to_recordset(removed) AS d (kind text, name text)
+    LOOP
+        PERFORM FROM locks l
+        WHERE l.run_id = run AND l.kind = item.kind AND l.name = item.name AND l.mode = 'write';
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'run % has not locked %', run, item.name USING ERRCODE = 'WD002';
+        END IF;
+    END LOOP;
+    FOR item IN
+        SELECT b.kind, b.name, b.action
+        FROM json_to_recordset(begun_rows) AS b (kind text, name text, action text)
+    LOOP
+        UPDATE locks l SET begun = item.action
+        WHERE l.run_id = run AND l.kind = item.kind AND l.name = item.name AND l.mode = 'write';
+    END LOOP;
     IF json_array_length(changed) = 0 AND json_array_length(removed) = 0 AND least_serial = 0 THEN
         RETURN (SELECT serial FROM states WHERE id = this.state_id);
     END IF;
@@ -214,17 +244,17 @@ BEGIN
     SELECT this.state_id, c.kind, c.name, c.resource, c.provider, c.content, next_serial, run
     FROM json_to_recordset(changed)
         AS c (kind text, name text, resource text, provider text, content text);
-    UPDATE locks l SET begun = NULL
-    FROM (
-        SELECT kind, name FROM json_to_recordset(changed) AS c (kind text, name text)
+    FOR item IN
+        SELECT c.kind, c.name FROM json_to_recordset(changed) AS c (kind text, name text)
         UNION ALL
-        SELECT kind, name FROM json_to_recordset(removed) AS d (kind text, name text)
-    ) k
-    WHERE l.run_id = run AND l.mode = 'write' AND l.kind = k.kind AND l.name = k.name
-      AND NOT EXISTS (
-          SELECT FROM json_to_recordset(begun_rows) AS b (kind text, name text)
-          WHERE b.kind = k.kind AND b.name = k.name
-      );
+        SELECT d.kind, d.name FROM json_to_recordset(removed) AS d (kind text, name text)
+        EXCEPT
+        SELECT b.kind, b.name FROM json_to_recordset(begun_rows) AS b (kind text, name text)
+    LOOP
+        UPDATE locks l SET begun = NULL
+        WHERE l.run_id = run AND l.kind = item.kind AND l.name = item.name AND l.mode = 'write'
+          AND l.begun IS NOT NULL;
+    END LOOP;
     RETURN next_serial;
 END $$;
 

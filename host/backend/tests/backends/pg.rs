@@ -252,3 +252,17 @@ async fn server_that_never_answers_does_not_block() {
     assert!(error.to_string().contains("within 1 seconds"), "{error}");
     assert!(started.elapsed() < Duration::from_secs(20));
 }
+
+#[tokio::test]
+async fn table_is_created_by_one_of_many() {
+    let Some(postgres) = &*POSTGRES else { return };
+    let all: Vec<_> = (0..12)
+        .map(|_| {
+            let backend = backend(postgres, "created_by_one");
+            tokio::spawn(async move { backend.workspaces().await })
+        })
+        .collect();
+    for task in all {
+        assert_eq!(task.await.unwrap().unwrap(), ["default"]);
+    }
+}
