@@ -189,6 +189,10 @@ impl Enterprise {
                 Some(version) => self.version_response(store, 200, &version),
                 None => error(404, "not found"),
             },
+            ("GET", ["current-state-version-outputs"]) => match store.current(&store.workspaces[id]) {
+                Some(version) => json_response(200, &list(&store.outputs(&version))),
+                None => error(404, "not found"),
+            },
             ("POST", ["state-versions"]) => self.create_version(store, id, &request.body),
             ("PATCH" | "GET", []) => {
                 json_response(200, &json!({ "data": resource(id, &store.workspaces[id]) }))
@@ -203,6 +207,23 @@ impl Store {
     fn next_id(&mut self, prefix: &str) -> String {
         self.count += 1;
         format!("{prefix}-{:016}", self.count)
+    }
+
+    /// Returns the outputs of a state version, which `terraform output` reads.
+    fn outputs(&self, version: &str) -> Vec<Value> {
+        let content = self.versions[version].content.as_deref().unwrap_or_default();
+        let state: Value = serde_json::from_slice(content).unwrap_or_default();
+        let outputs = state["outputs"].as_object().cloned().unwrap_or_default();
+        let output = |(name, output): (String, Value)| {
+            json!({ "id": format!("wsout-{name}"), "type": "state-version-outputs", "attributes": {
+                "name": name,
+                "sensitive": output["sensitive"].as_bool().unwrap_or_default(),
+                "type": output["type"],
+                "detailed-type": output["type"],
+                "value": output["value"],
+            } })
+        };
+        outputs.into_iter().map(output).collect()
     }
 
     /// Returns the newest state version whose content was uploaded.
