@@ -1,7 +1,7 @@
 //! Backends: the places in which the states of a configuration are stored, locked and listed.
 //!
 //! A [`BackendType`] describes a backend: its name, the schema of its block, and how it is configured.
-//! A configured [`Backend`] lists, creates and deletes workspaces, and opens the [`StateStorage`] of
+//! A configured [`Backend`] lists, creates and deletes workspaces, and opens the [`StateStorage`](wardian_state::StateStorage) of
 //! each workspace's state. [`find`] returns the type with a name.
 //!
 //! Objects, keys, lock items and tables are Terraform's, so that both programs can use a state in

@@ -178,9 +178,7 @@ impl Operation {
         parallelism: usize,
         context: &CommandContext,
     ) -> Outcome<Done> {
-        // Moves change the state in one step, but the journal records one object at a time.
-        let is_moved = plan.changes.iter().any(|change| change.previous_address.is_some())
-            || plan.mode == Mode::Destroy && !plan.previous_state.same_content(&self.state);
+        let is_moved = stores_moves_first(plan, &self.state);
         let mut base = &plan.previous_state;
         if is_moved {
             self.manager.write(&plan.prior_state).await?;
@@ -235,6 +233,13 @@ impl Operation {
     pub(crate) fn configuration(&self) -> &Configuration {
         &self.run.configuration
     }
+}
+
+/// Returns whether the state with moved objects is stored before a plan is applied. Moves change the
+/// state in one step, but the journal records one object at a time.
+pub(crate) fn stores_moves_first(plan: &Plan, state: &State) -> bool {
+    plan.changes.iter().any(|change| change.previous_address.is_some())
+        || plan.mode == Mode::Destroy && !plan.previous_state.same_content(state)
 }
 
 /// Returns the number of operations that an apply of the plan reports.

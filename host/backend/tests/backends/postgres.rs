@@ -20,7 +20,7 @@ static POSTGRES: LazyLock<Option<Postgres>> = LazyLock::new(Postgres::start);
 
 fn backend(postgres: &Postgres, schema: &str) -> Arc<dyn Backend> {
     let arguments = [
-        ("conn_str", text(&postgres.connection_string())),
+        ("conn_str", text(postgres.connection_string())),
         ("schema_name", text(schema)),
         ("lease_seconds", Value::number(2_u64)),
     ];
@@ -193,8 +193,8 @@ async fn exclusive_run_excludes_others() {
     second.unlock().await.unwrap();
 }
 
-/// Ends the renewal of a manager's lease, as the suspension of a process does, and waits for its end.
-async fn suspend(postgres: &Postgres, schema: &str) {
+/// Ends the leases of all runs, as the suspension of their processes does.
+fn suspend(postgres: &Postgres, schema: &str) {
     postgres.execute(&format!(
         "UPDATE \"{schema}\".runs SET lease_until = clock_timestamp() WHERE status = 'active'"
     ));
@@ -216,7 +216,7 @@ async fn run_without_lease_cannot_write() {
     run.record_intent(&address, "create");
     journal.commit().unwrap();
     run.store().await.unwrap();
-    suspend(postgres, "fence").await;
+    suspend(postgres, "fence");
     // Another run may use the row for which nothing was requested, but not the other one.
     second.lock(&request()).await.unwrap();
     let interrupted = vec![("random_id.a".to_owned(), ConflictReason::Interrupted)];

@@ -19,6 +19,7 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::operation::{
     Approval, ApprovedPlan, Operation, OperationRequest, Replan, ask_for_approval, mode, plan_options,
+    stores_moves_first,
 };
 use crate::plan_passphrase::read_plan;
 use crate::render::json::Summary;
@@ -209,10 +210,9 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     )
     .await?;
     let state = manager.read().await?;
-    if manager.has_rows() {
-        // The rows that the plan uses are checked when they are locked.
-        saved.check_lineage(&state)?;
-    } else {
+    // If the storage keeps rows, those that the plan uses are checked when they are locked.
+    saved.check_lineage(&state)?;
+    if !manager.has_rows() {
         saved.check_fresh(&state)?;
     }
     let plugins = context.app.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
@@ -223,6 +223,14 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     // The process ends after the apply, and freeing a large plan takes time.
     let mut plan = ManuallyDrop::new(saved.into_plan(path, &schemas)?);
     schemas.close().await;
+    // Moves are stored in one step, which would undo later changes of the state.
+    if manager.has_rows() && stores_moves_first(&plan, &state) && plan.previous_state.serial != state.serial {
+        return Err(Failure::error(
+            "Saved plan is stale",
+            "The plan moves objects or destroys all of them, and the state has changed since the plan was \
+             created. Create a new plan.",
+        ));
+    }
     if plan.errored {
         return Err(Failure::error(
             "Cannot apply incomplete plan",

@@ -11,6 +11,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::thread;
@@ -191,7 +192,8 @@ impl<'a> Shared<'a> {
             let journals = self.project.path(&format!(".data-{}/journals", user.name));
             let left = fs::read_dir(journals).into_iter().flatten().map(|entry| entry.unwrap().file_name());
             // Files that show that a process exists are removed later.
-            let left: Vec<_> = left.filter(|name| !name.to_str().unwrap().ends_with(".alive")).collect();
+            let left: Vec<_> =
+                left.filter(|name| Path::new(name).extension().is_none_or(|end| end != "alive")).collect();
             assert!(left.is_empty(), "journals are left: {left:?}");
         }
         self.check_versions();

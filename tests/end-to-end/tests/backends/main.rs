@@ -11,3 +11,4 @@ mod encryption;
 mod migrations;
 mod servers;
 mod turns;
+mod versions;

@@ -187,7 +187,7 @@ fn unfinished_state_is_stored_at_intervals() {
     let mut apply = command.spawn().unwrap();
     server.wait_for("POST", 1);
     // The server counts a request before it has read it.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while server.state("/state").is_none() {
         assert!(std::time::Instant::now() < deadline, "the unfinished state is stored");
         std::thread::sleep(std::time::Duration::from_millis(20));
