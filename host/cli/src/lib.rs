@@ -38,6 +38,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use wardian_printable::PrintableText;
 
 use wardian_app::native_confinement::{SHIM_ARGUMENT, run_shim};
@@ -96,6 +97,9 @@ fn conclude(shell: &Shell, status: Status) -> Status {
     shell.failure(&error.into());
     Status::Crashed
 }
+
+/// The maximum time in which the tasks of a command are dropped.
+const MAX_SHUTDOWN_TIME: Duration = Duration::from_millis(200);
 
 /// Parses and runs a command line.
 fn run_request(program: Option<OsString>, arguments: Vec<OsString>) -> (Status, Arc<Shell>) {
@@ -205,8 +209,9 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
     if let Some((traces, proxies)) = traces {
         runtime.block_on(logging::traces::send(&traces, proxies, shell));
     }
-    // A thread that waits for input must not prevent the process from ending.
-    runtime.shutdown_background();
+    // Tasks that still run, such as the connections of a native plugin, write their records when they are
+    // dropped. A thread that waits for input must not prevent the process from ending.
+    runtime.shutdown_timeout(MAX_SHUTDOWN_TIME);
     outcome
 }
 
