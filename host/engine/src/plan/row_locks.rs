@@ -25,7 +25,7 @@ use crate::targets::Included;
 pub fn row_locks(configuration: &Configuration, plan: &Plan) -> Result<RowLocks, StateProblem> {
     let mut locks = RowLocks::default();
     let graph = nodes::build_unchecked(configuration);
-    let mut changed: Vec<NodeId> = Vec::new();
+    let mut changed: BTreeSet<NodeId> = BTreeSet::new();
     for change in plan
         .changes
         .iter()
@@ -56,7 +56,7 @@ pub fn row_locks(configuration: &Configuration, plan: &Plan) -> Result<RowLocks,
     let included = Included::from_plan(&graph, plan);
     affected.retain(|node| !is_order_only(graph.node(*node)) && included.node(*node));
     let dependencies = affected.iter().flat_map(|node| graph.dependencies(*node));
-    let dependencies: Vec<NodeId> = dependencies.filter(|node| !is_barrier(graph.node(*node))).collect();
+    let dependencies: BTreeSet<NodeId> = dependencies.filter(|node| !is_barrier(graph.node(*node))).collect();
     let mut read = reachable(&graph, &dependencies, |node| graph.dependencies(node).collect());
     read.extend(dependencies);
     for node in read {
@@ -68,9 +68,13 @@ pub fn row_locks(configuration: &Configuration, plan: &Plan) -> Result<RowLocks,
 }
 
 /// Returns the nodes that are reached from others, without going through barriers.
-fn reachable(graph: &NodeGraph, starts: &[NodeId], next: impl Fn(NodeId) -> Vec<NodeId>) -> BTreeSet<NodeId> {
+fn reachable(
+    graph: &NodeGraph,
+    starts: &BTreeSet<NodeId>,
+    next: impl Fn(NodeId) -> Vec<NodeId>,
+) -> BTreeSet<NodeId> {
     let mut found = BTreeSet::new();
-    let mut open = starts.to_vec();
+    let mut open: Vec<NodeId> = starts.iter().copied().collect();
     while let Some(node) = open.pop() {
         for reached in next(node) {
             if !is_barrier(graph.node(reached)) && found.insert(reached) {
