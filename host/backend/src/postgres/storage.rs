@@ -143,13 +143,18 @@ impl PostgresStorage {
         parameters: &[&[u8]],
     ) -> Result<Vec<Row>, StorageError> {
         let mut pauses = RETRY_PAUSES.into_iter();
+        let mut was_lost = false;
         loop {
             match self.try_query(sql, parameters).await {
                 Ok(rows) => return Ok(rows),
-                Err(failure) => match pauses.next().filter(|_| failure.is_temporary()) {
-                    Some(pause) => sleep(pause).await,
-                    None => return Err(failure.into_storage(operation)),
-                },
+                Err(failure) => {
+                    was_lost |= failure.is_lost();
+                    // A server that could be used before may be restarting.
+                    match pauses.next().filter(|_| was_lost && failure.is_temporary()) {
+                        Some(pause) => sleep(pause).await,
+                        None => return Err(failure.into_storage(operation)),
+                    }
+                }
             }
         }
     }
@@ -243,9 +248,14 @@ enum PgFailure {
 }
 
 impl PgFailure {
+    /// Whether the session was lost, so that the result of the statement is unknown.
+    fn is_lost(&self) -> bool {
+        matches!(self, Self::Query(PgError::Lost(_)))
+    }
+
     /// Whether the statement may succeed if it is repeated.
     fn is_temporary(&self) -> bool {
-        matches!(self, Self::Query(PgError::Lost(_)) | Self::Open(_))
+        self.is_lost() || matches!(self, Self::Open(_))
     }
 
     fn into_storage(self, operation: &str) -> StorageError {

@@ -377,3 +377,14 @@ async fn runs_of_one_machine_do_not_share_a_journal() {
     assert_eq!(ids(&open(&backend, place.path()).read().await.unwrap()), ["a", "b"]);
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
 }
+
+#[tokio::test]
+async fn wrong_password_is_reported() {
+    let Some(postgres) = &*POSTGRES else { return };
+    let arguments = [("conn_str", text(postgres.connection_string_for("postgres", "wrong")))];
+    let backend = configure("postgres", &arguments);
+    let place = TempDir::new().unwrap();
+    let error = open(&backend, place.path()).read().await.unwrap_err();
+    assert!(error.to_string().contains("SQLSTATE 28P01"), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("check the user and the password")), "{error:?}");
+}
