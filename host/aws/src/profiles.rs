@@ -1,4 +1,4 @@
-//! The profiles in the files of the AWS CLI.
+//! Profiles in the AWS CLI's files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -104,7 +104,7 @@ pub enum StateProblem {
         path: PathBuf,
         problem: String,
     },
-    /// The file is encrypted, and there is no encryption that can decrypt it.
+    /// The file is encrypted, and no configured method can decrypt it.
     #[error("the state is encrypted, and the configuration has no encryption for it")]
     Encrypted,
     /// The file is not encrypted, although it must be.

@@ -58,7 +58,7 @@ pub(super) struct ManagedAccount {
     pub(super) resource_group: String,
 }
 
-/// The access to the blobs of the account.
+/// Access to the account's blobs.
 #[derive(Debug)]
 pub(super) struct BlobAccess {
     pub(super) endpoint: Url,

@@ -210,9 +210,10 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     )
     .await?;
     let state = manager.read().await?;
-    // If the storage keeps rows, those that the plan uses are checked when they are locked.
-    saved.check_lineage(&state)?;
-    if !manager.has_rows() {
+    if manager.has_rows() {
+        // The rows that the plan uses are checked when they are locked.
+        saved.check_lineage(&state)?;
+    } else {
         saved.check_fresh(&state)?;
     }
     let plugins = context.app.plugins(&configuration, Some(&state), &saved.lock, parallelism)?;
