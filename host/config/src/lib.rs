@@ -25,6 +25,7 @@ mod path;
 mod providers;
 mod reference_check;
 mod self_reference;
+mod test_files;
 mod variables;
 mod walk;
 
@@ -45,6 +46,10 @@ pub use load::{LoadedRoot, load_root, load_root_from, load_root_with};
 pub use module::Module;
 pub use names::{ResourceKey, resource_mode};
 pub use path::lexically_normalize;
+pub use test_files::{
+    LoadedTests, MockDefaults, MockProvider, Override, OverrideDuring, OverrideKind, TestCommand, TestFile,
+    TestModule, TestPlanMode, TestPlanOptions, TestProvider, TestRun, load_tests,
+};
 pub use variables::{
     RootVariables, VariableInputs, VariableSource, VariableText, automatic_files, given_variables,
     missing_variables, root_variables, variables_for_saved_plan,

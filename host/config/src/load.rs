@@ -6,7 +6,7 @@
 //! A module whose source is not a local path is read from the directory in which it is installed.
 //! If it is not installed, loading continues with the other modules, to report all missing modules.
 
-mod directory;
+pub(crate) mod directory;
 mod file_blocks;
 mod overrides;
 mod source;

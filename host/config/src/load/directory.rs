@@ -75,7 +75,7 @@ fn extension(name: &str) -> Option<&str> {
     Path::new(name).extension()?.to_str()
 }
 
-fn is_json(name: &str) -> bool {
+pub(crate) fn is_json(name: &str) -> bool {
     extension(name) == Some("json")
 }
 
@@ -95,7 +95,11 @@ fn unreadable_directory(directory: &Path, call: Option<&ModuleCall>, error: &io:
     }
 }
 
-fn read_text(files: &dyn Files, path: &Path, problems: &mut Diagnostics) -> Option<Arc<SourceFile>> {
+pub(crate) fn read_text(
+    files: &dyn Files,
+    path: &Path,
+    problems: &mut Diagnostics,
+) -> Option<Arc<SourceFile>> {
     let name = path.display();
     let bytes = match files.read(path) {
         Ok(bytes) => bytes,
