@@ -671,6 +671,7 @@ impl AppContext {
                 Some(_) => ObjectSecrets::Withheld,
                 None => ObjectSecrets::Available,
             },
+            test: None,
             budget: Arc::new(Budget::new(evaluation_limits::for_run(
                 self.policy.get().map(|policy| &**policy),
                 self.confinement.is_some(),

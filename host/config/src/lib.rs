@@ -51,6 +51,6 @@ pub use test_files::{
     TestModule, TestPlanMode, TestPlanOptions, TestProvider, TestRun, load_tests,
 };
 pub use variables::{
-    RootVariables, VariableInputs, VariableSource, VariableText, automatic_files, given_variables,
-    missing_variables, root_variables, variables_for_saved_plan,
+    RootVariables, TestValue, VariableInputs, VariableSource, VariableText, automatic_files, given_variables,
+    global_test_values, missing_variables, root_variables, variables_for_run, variables_for_saved_plan,
 };

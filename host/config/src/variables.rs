@@ -14,9 +14,11 @@
 
 mod input_values;
 mod saved;
+mod test_values;
 mod undeclared;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
@@ -24,9 +26,11 @@ use wardian_value::{Str, Value};
 
 use crate::blocks::Variable;
 use crate::module::Module;
-use input_values::{InputValue, Origin};
+
+use input_values::InputValue;
 
 pub use saved::variables_for_saved_plan;
+pub use test_values::{TestValue, global_test_values, variables_for_run};
 
 /// All sources of root variable values. The caller has read the files and the environment.
 #[derive(Clone, Debug, Default)]
@@ -175,7 +179,7 @@ fn values(
                 if let Some(value) = value_of(variable, given, &mut refused) {
                     variables.values.insert(name.clone(), value);
                 }
-                if let (Origin::File(_), Some(span)) = (&given.origin, &given.span) {
+                if let Some(span) = given.place() {
                     variables.positions.insert(name.clone(), span.clone());
                 }
                 if let Some(value) = &given.value {
@@ -202,33 +206,42 @@ pub fn missing_variables<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec
 /// Returns the converted value, or `None` if the default applies or the value is invalid.
 fn value_of(variable: &Variable, given: &InputValue, problems: &mut Diagnostics) -> Option<Value> {
     let value = given.value.as_ref()?;
+    converted(variable, value, given.place(), &given.origin, problems)
+}
+
+/// Returns the same as [`value_of`]. `place` is the span to which errors point, and `origin` is the
+/// source of the value.
+fn converted(
+    variable: &Variable,
+    value: &Value,
+    place: Option<&Span>,
+    origin: &dyn Display,
+    problems: &mut Diagnostics,
+) -> Option<Value> {
     let name = &variable.name;
-    let located = |diagnostic: Diagnostic| match (&given.origin, &given.span) {
-        (Origin::File(_), Some(span)) => diagnostic.at(span.clone()),
-        _ => diagnostic.at(variable.span.clone()),
-    };
-    let converted = match variable.constraint.apply(value) {
-        Ok(converted) => converted,
+    let located = |diagnostic: Diagnostic| diagnostic.at(place.unwrap_or(&variable.span).clone());
+    let accepted = match variable.constraint.apply(value) {
+        Ok(accepted) => accepted,
         Err(reason) => {
             let detail = format!(
                 "The value from {} is not valid for var.{name}, declared at {}: {reason}.",
-                given.origin, variable.span
+                origin, variable.span
             );
             problems.push(located(Diagnostic::error("Invalid value for input variable", detail)));
             return None;
         }
     };
-    if converted.is_null() && !variable.nullable {
+    if accepted.is_null() && !variable.nullable {
         if variable.is_required() {
             let detail = format!(
                 "The variable \"{name}\" must not be null (nullable = false), but {} sets it to null.",
-                given.origin
+                origin
             );
             problems.push(located(Diagnostic::error("Required variable not set", detail)));
         }
         return None;
     }
-    Some(converted)
+    Some(accepted)
 }
 
 fn missing(variable: &Variable) -> Diagnostic {

@@ -35,6 +35,9 @@ pub struct Diagnostic {
     /// The path of the affected attribute, if its source text is not known yet. A caller that has
     /// the source text converts the path to a source span.
     pub attribute: Option<Path>,
+    /// The address of the object whose condition failed or could not be evaluated: `output.x`,
+    /// `check.x`, `var.x` or the address of a resource instance, each in its module instance.
+    pub checked_object: Option<Box<str>>,
     pub origin: DiagnosticOrigin,
 }
 
@@ -100,6 +103,7 @@ impl Diagnostic {
             values: Vec::new(),
             function: None,
             attribute: None,
+            checked_object: None,
             origin: DiagnosticOrigin::Run,
         }
     }
@@ -165,6 +169,13 @@ impl Diagnostic {
     #[must_use]
     pub fn with_origin(mut self, origin: DiagnosticOrigin) -> Self {
         self.origin = origin;
+        self
+    }
+
+    /// Sets the address of the object whose condition failed.
+    #[must_use]
+    pub fn for_checked_object(mut self, address: &str) -> Self {
+        self.checked_object = Some(address.into());
         self
     }
 

@@ -43,7 +43,8 @@ use crate::walk::{SharedOutcome, WalkParts, start_close};
 use crate::{apply_order, targets};
 use provision::Provisioning;
 
-/// Applies a plan. See [`EngineContext::apply`].
+/// Applies a plan. Also returns the evaluator with the new values, unless nothing was evaluated. See
+/// [`EngineContext::apply`].
 pub async fn apply(
     context: &EngineContext,
     schemas: &Schemas,
@@ -51,7 +52,7 @@ pub async fn apply(
     sink: &mut dyn StateSink,
     parallelism: usize,
     mut stop: StopSignal,
-) -> Applied {
+) -> (Applied, Option<Evaluator>) {
     let mut applied = Applied {
         state: plan.prior_state.clone(),
         counts: ChangeCounts::default(),
@@ -63,19 +64,19 @@ pub async fn apply(
     }
     if plan.mode == Mode::RefreshOnly {
         applied.state.check_results = stored_checks(plan.checks.clone());
-        return applied;
+        return (applied, None);
     }
     let configuration = match nodes::build(&context.configuration) {
         Ok(graph) => graph,
         Err(diagnostics) => {
             applied.diagnostics = diagnostics;
-            return applied;
+            return (applied, None);
         }
     };
     let mut order = apply_order::build(&context.configuration, &configuration, plan);
     if let Err(cycles) = order.graph.order() {
         applied.diagnostics.extend(cycles);
-        return applied;
+        return (applied, None);
     }
     let mut evaluator = context.evaluator(schemas, Phase::Apply, plan.timestamp.clone());
     evaluator.values.add_root();
@@ -84,7 +85,7 @@ pub async fn apply(
     let incomplete = import::incomplete(context, plan);
     if incomplete.has_errors() {
         applied.diagnostics.extend(incomplete);
-        return applied;
+        return (applied, None);
     }
     let included = targets::Included::from_plan(&configuration, plan);
     let for_providers = add_closes(&mut order.graph);
@@ -126,9 +127,7 @@ pub async fn apply(
     };
     walker.applied.state.check_results = stored_checks(checks);
     let ApplyWalk { applied, evaluator, .. } = walker;
-    // The process ends after the command, and freeing the values of many objects takes time.
-    std::mem::forget(evaluator.values);
-    applied
+    (applied, Some(evaluator))
 }
 
 /// Returns the check results to store; `None` for a configuration without conditions.
@@ -458,13 +457,14 @@ impl ApplyWalk<'_> {
 
     fn subject(&mut self, change: &ResourceChange) -> Option<Subject> {
         let provider = self.configured.get(&change.provider)?;
+        let provider = self.context.provider_for_instance(&change.address, &change.provider, provider);
         let meta = self.evaluator.provider_meta(change.address.module(), &change.provider.provider);
         let provider_meta = meta.map_err(|found| self.applied.diagnostics.extend(found)).ok()?;
         Some(Subject {
             context: CallContext::new(change.address.to_string()),
             address: change.address.clone(),
             provider_config: change.provider.clone(),
-            provider: Arc::clone(provider),
+            provider,
             schema: Arc::clone(&change.schema),
             provider_meta,
             events: Arc::clone(&self.context.events),

@@ -288,7 +288,8 @@ impl Checkable {
         }
     }
 
-    fn object_address(&self, object: &CheckedObject) -> String {
+    /// Returns the address of an object of the block.
+    pub fn object_address(&self, object: &CheckedObject) -> String {
         match self {
             Self::Resource(address) => {
                 address.in_module(&object.module).instance(object.key.clone()).to_string()

@@ -43,23 +43,32 @@ pub const ASSERTION: FailureReport =
     FailureReport { summary: "Check block assertion failed", severity: FailureSeverity::Warning };
 
 /// Checks conditions. Conditions with unknown results are not reported as failed. Returns the
-/// diagnostics and the result of each condition.
+/// diagnostics and the result of each condition. `object` returns the address of the object to which
+/// the conditions apply.
 pub fn check(
     conditions: &[Condition],
     scope: &dyn Scope,
     report: FailureReport,
+    object: &dyn Fn() -> String,
 ) -> (Diagnostics, Vec<ConditionResult>) {
     let mut diagnostics = Diagnostics::new();
     let found = conditions
         .iter()
         .map(|condition| {
-            check_one(condition, scope, report).take(&mut diagnostics).unwrap_or(ConditionResult::Error)
+            check_one(condition, scope, report, object)
+                .take(&mut diagnostics)
+                .unwrap_or(ConditionResult::Error)
         })
         .collect();
     (diagnostics, found)
 }
 
-fn check_one(condition: &Condition, scope: &dyn Scope, report: FailureReport) -> Diagnosed<ConditionResult> {
+fn check_one(
+    condition: &Condition,
+    scope: &dyn Scope,
+    report: FailureReport,
+    object: &dyn Fn() -> String,
+) -> Diagnosed<ConditionResult> {
     let expression = &condition.condition;
     let mut diagnostics = Diagnostics::new();
     // The error message must be valid even if the condition holds.
@@ -86,7 +95,8 @@ fn check_one(condition: &Condition, scope: &dyn Scope, report: FailureReport) ->
         FailureSeverity::Error => Diagnostic::error(report.summary, message.clone()),
         FailureSeverity::Warning => Diagnostic::warning(report.summary, message.clone()),
     }
-    .at(expression.span().clone());
+    .at(expression.span().clone())
+    .for_checked_object(&object());
     failed.values = expression.value_notes(scope, Cause::Value);
     diagnostics.push(failed);
     Diagnosed::with_diagnostics(ConditionResult::Fail(message), diagnostics)

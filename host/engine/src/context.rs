@@ -18,6 +18,7 @@ use crate::function_results::FunctionResults;
 use crate::object_secrets::ObjectSecrets;
 use crate::plan::ChangeCounts;
 use crate::providers::Schemas;
+use crate::test_inputs::TestInputs;
 use crate::values::Values;
 
 /// A configuration, and everything else that is required to plan and apply it.
@@ -33,6 +34,8 @@ pub struct EngineContext {
     pub secrets: ObjectSecrets,
     /// The budget that limits the values that evaluations produce.
     pub budget: Arc<Budget>,
+    /// The inputs of a test's run; [`None`] outside of tests.
+    pub test: Option<Arc<TestInputs>>,
 }
 
 /// Makes finished changes durable before the operations that depend on them start. Records are
@@ -95,6 +98,7 @@ impl EngineContext {
             checks: Checks::for_configuration(&self.configuration),
             expired: Expired::default(),
             function_results: FunctionResults::default(),
+            test: self.test.clone(),
         }
     }
 }

@@ -12,7 +12,7 @@ use wardian_address::{ModuleInstance, ModulePath, ProviderAddress, ProviderConfi
 use wardian_config::{Configuration, GatedFiles, ModuleNode, decode_body};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
 use wardian_lang::{Budget, ReferenceSubject};
-use wardian_value::{Marks, Str, Value};
+use wardian_value::{Marks, Str, Type, Value};
 
 use crate::checks::{Checkable, CheckedObject, Checks};
 use crate::conditions::{OUTPUT_PRECONDITION, check, check_validations};
@@ -22,6 +22,7 @@ use crate::nodes::provider_block;
 use crate::providers::Schemas;
 use crate::repeats::{Repeats, call_repeats};
 use crate::reported_references::ReportedReferences;
+use crate::test_inputs::TestInputs;
 use crate::values::{RepetitionData, Values};
 pub use scope::ModuleScope;
 
@@ -67,6 +68,7 @@ pub struct Evaluator {
     pub checks: Checks,
     pub function_results: FunctionResults,
     pub expired: Expired,
+    pub test: Option<Arc<TestInputs>>,
 }
 
 impl Evaluator {
@@ -93,7 +95,18 @@ impl Evaluator {
         for instance in self.values.module_instances(&caller).to_vec() {
             let context = format!("module \"{name}\"");
             match self.repetition(&instance, call.count.as_ref(), call.for_each.as_ref()) {
-                Ok(repetition) => self.values.expand(&instance, name, repetition),
+                Ok(repetition) => {
+                    let test = self.test.clone();
+                    let overridden = |module: &ModuleInstance| {
+                        let outputs = test.as_ref()?.overrides.module_outputs(module)?;
+                        let declared = configuration.module(path)?.module.outputs.keys();
+                        let value = |name: &Str| {
+                            outputs.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic))
+                        };
+                        Some(declared.map(|name| (name.clone(), value(name))).collect())
+                    };
+                    self.values.expand(&instance, name, repetition, &overridden);
+                }
                 Err(found) => diagnostics.extend(found.in_block(&context)),
             }
         }
@@ -211,8 +224,9 @@ impl Evaluator {
             return Diagnostics::new();
         }
         let scope = self.scope(instance, RepetitionData::None).with_validated_variable(&variable.name, value);
-        let (problems, found) = check_validations(&variable.validations, &scope, place, self.phase);
         let checkable = Checkable::Variable(instance.path(), variable.name.clone());
+        let address = || checkable.object_address(&CheckedObject::for_module(instance));
+        let (problems, found) = check_validations(&variable.validations, &scope, place, self.phase, &address);
         self.checks.report(&checkable, CheckedObject::for_module(instance), 0, found);
         if problems.has_errors() {
             // No other value may be computed from a rejected value.
@@ -257,7 +271,8 @@ impl Evaluator {
         self.checks.expand_in(&checkable, self.values.module_instances(path));
         for instance in self.values.module_instances(path).to_vec() {
             let scope = self.scope(&instance, RepetitionData::None);
-            let (problems, found) = check(&output.preconditions, &scope, OUTPUT_PRECONDITION);
+            let address = || checkable.object_address(&CheckedObject::for_module(&instance));
+            let (problems, found) = check(&output.preconditions, &scope, OUTPUT_PRECONDITION, &address);
             let failed = problems.has_errors();
             diagnostics.extend(problems.in_block(&context));
             self.checks.report(&checkable, CheckedObject::for_module(&instance), 0, found);
@@ -344,8 +359,14 @@ impl Evaluator {
             return Ok(block.empty_value());
         };
         let instance = address.module.unkeyed_instance();
-        let (value, diagnostics) =
-            decode_body(&config.body, block, &self.scope(&instance, RepetitionData::None));
+        let mut scope = self.scope(&instance, RepetitionData::None);
+        if address.module.is_root()
+            && let Some(test) = &self.test
+            && test.provider_blocks.contains(&(config.local_name.clone(), config.alias.clone()))
+        {
+            scope = scope.with_test_values(&test.values);
+        }
+        let (value, diagnostics) = decode_body(&config.body, block, &scope);
         diagnostics.in_block(&format!("provider \"{}\"", config.local_name)).into_result(value)
     }
 

@@ -51,7 +51,7 @@ impl EngineContext {
         }
     }
 
-    async fn validate_with(&self, schemas: &Schemas) -> Diagnostics {
+    pub(crate) async fn validate_with(&self, schemas: &Schemas) -> Diagnostics {
         let (mut diagnostics, reported) = reference_check::check(&self.configuration, schemas);
         diagnostics.extend(validate::validate(self, schemas, reported).await);
         // Evaluation has already reported most of these errors.
@@ -186,7 +186,10 @@ impl EngineContext {
         self.budget.end_with(stop.now_flag());
         match self.schemas(Some(&plan.prior_state)).await {
             Ok(schemas) => {
-                let applied = apply_walk::apply(self, &schemas, plan, sink, parallelism, stop).await;
+                let (applied, evaluator) =
+                    apply_walk::apply(self, &schemas, plan, sink, parallelism, stop).await;
+                // The process ends after the command, and freeing the values of many objects takes time.
+                std::mem::forget(evaluator.map(|evaluator| evaluator.values));
                 schemas.close().await;
                 applied
             }
@@ -219,7 +222,7 @@ impl EngineContext {
 }
 
 /// Adds the warnings of the validation that the plan does not report.
-fn with_warnings<T>(warnings: Diagnostics, planned: Diagnosed<T>) -> Diagnosed<T> {
+pub(crate) fn with_warnings<T>(warnings: Diagnostics, planned: Diagnosed<T>) -> Diagnosed<T> {
     if warnings.is_empty() {
         return planned;
     }
@@ -236,7 +239,7 @@ fn with_warnings<T>(warnings: Diagnostics, planned: Diagnosed<T>) -> Diagnosed<T
 
 /// Evaluates expressions in the root module.
 pub struct Console {
-    evaluator: Evaluator,
+    pub(crate) evaluator: Evaluator,
 }
 
 impl Console {

@@ -108,8 +108,14 @@ fn validate_root_variable(evaluator: &Evaluator, name: &Str) -> Diagnostics {
     };
     let root = ModulePath::root().unkeyed_instance();
     let scope = evaluator.scope(&root, RepetitionData::None);
-    let (found, _) =
-        conditions::check_validations(&variable.validations, &scope, &variable.span, Phase::Validate);
+    let address = || format!("var.{name}");
+    let (found, _) = conditions::check_validations(
+        &variable.validations,
+        &scope,
+        &variable.span,
+        Phase::Validate,
+        &address,
+    );
     found.in_block(&format!("variable \"{name}\""))
 }
 

@@ -163,12 +163,24 @@ impl Values {
         self.modules.insert(ModuleInstance::root(), ModuleValues::default());
     }
 
-    /// Sets the instances of a module call in one instance of the calling module.
-    pub fn expand(&mut self, caller: &ModuleInstance, name: &Str, repetition: Repetition) {
+    /// Sets the instances of a module call in one instance of the calling module. `overridden`
+    /// returns the outputs of an instance of which nothing is evaluated.
+    pub fn expand(
+        &mut self,
+        caller: &ModuleInstance,
+        name: &Str,
+        repetition: Repetition,
+        overridden: &dyn Fn(&ModuleInstance) -> Option<HashMap<Str, Value>>,
+    ) {
         let instances = self.instances_of.entry(caller.path().child(name.clone())).or_default();
         for key in repetition.keys() {
             let instance = caller.child(name.clone(), key.clone());
-            let values = ModuleValues { repetition: repetition.data(&key), ..ModuleValues::default() };
+            let mut values = ModuleValues { repetition: repetition.data(&key), ..ModuleValues::default() };
+            if let Some(outputs) = overridden(&instance) {
+                values.outputs = outputs;
+                self.modules.insert(instance, values);
+                continue;
+            }
             self.modules.insert(instance.clone(), values);
             instances.push(instance);
         }
@@ -361,7 +373,7 @@ mod tests {
         let (call, output) = (Str::new("m"), Str::new("id"));
         let mut values = Values::default();
         values.add_root();
-        values.expand(&root, &call, Repetition::Count(INSTANCES));
+        values.expand(&root, &call, Repetition::Count(INSTANCES), &|_| None);
         for index in 0..INSTANCES {
             values.set_output(&root.child("m", InstanceKey::Int(index)), &output, Value::number(index));
         }

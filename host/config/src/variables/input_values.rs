@@ -28,6 +28,13 @@ pub(super) enum Origin {
     File(String),
 }
 
+impl InputValue {
+    /// Returns the span to which errors in the value point; [`None`] for the variable's declaration.
+    pub(super) fn place(&self) -> Option<&Span> {
+        self.span.as_ref().filter(|_| matches!(self.origin, Origin::File(_)))
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

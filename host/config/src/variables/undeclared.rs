@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wardian_diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use wardian_value::Str;
 
-use super::{InputValue, Origin};
+use super::input_values::{InputValue, Origin};
 use crate::module::Module;
 
 /// Maximum number of variables for which separate warnings are reported. One more warning lists all

@@ -11,19 +11,20 @@ use super::{HiddenMessage, invalid_message, truth};
 use crate::checks::ConditionResult;
 use crate::evaluator::Phase;
 
-/// Checks the validations of a variable. `place` is the source position of its value. Returns the
-/// diagnostics and the result of each validation.
+/// Checks the validations of a variable. `place` is the source position of its value, and
+/// `object` returns the variable's address. Returns the diagnostics and the result of each validation.
 pub fn check_validations(
     validations: &[Condition],
     scope: &dyn Scope,
     place: &Span,
     phase: Phase,
+    object: &dyn Fn() -> String,
 ) -> (Diagnostics, Vec<ConditionResult>) {
     let mut diagnostics = Diagnostics::new();
     let found = validations
         .iter()
         .map(|validation| {
-            let result = check_one(validation, scope, place, phase);
+            let result = check_one(validation, scope, place, phase, object);
             result.take(&mut diagnostics).unwrap_or(ConditionResult::Error)
         })
         .collect();
@@ -35,6 +36,7 @@ fn check_one(
     scope: &dyn Scope,
     place: &Span,
     phase: Phase,
+    object: &dyn Fn() -> String,
 ) -> Diagnosed<ConditionResult> {
     let expression = &validation.condition;
     let mut diagnostics = Diagnostics::new();
@@ -63,7 +65,9 @@ fn check_one(
     };
     diagnostics.extend(problem);
     let detail = format!("{message}\n\nThis was checked by the rule at {}.", validation.span);
-    let mut failed = Diagnostic::error("Invalid value for variable", detail).at(place.clone());
+    let mut failed = Diagnostic::error("Invalid value for variable", detail)
+        .at(place.clone())
+        .for_checked_object(&object());
     failed.values = expression.value_notes(scope, Cause::Value);
     diagnostics.push(failed);
     Diagnosed::with_diagnostics(ConditionResult::Fail(message), diagnostics)

@@ -26,7 +26,7 @@ impl Evaluator {
             return Diagnostics::new();
         }
         let scope = self.scope(address.module(), repetition);
-        let (diagnostics, found) = check(conditions, &scope, PRECONDITION);
+        let (diagnostics, found) = check(conditions, &scope, PRECONDITION, &|| address.to_string());
         self.checks.report_resource(address, 0, found);
         diagnostics.for_address(&address.to_string())
     }
@@ -43,7 +43,7 @@ impl Evaluator {
         }
         let repetition = self.values.repetition_data(address);
         let scope = self.scope(address.module(), repetition).with_self(self.values.for_expressions(value));
-        let (diagnostics, found) = check(conditions, &scope, POSTCONDITION);
+        let (diagnostics, found) = check(conditions, &scope, POSTCONDITION, &|| address.to_string());
         self.checks.report_resource(address, resource.lifecycle.preconditions.len(), found);
         diagnostics.in_block(&resource.context()).for_address(&address.to_string())
     }
@@ -63,7 +63,8 @@ impl Evaluator {
                 continue;
             }
             let scope = self.scope(&instance, RepetitionData::None);
-            let (problems, found) = check(&check_block.assertions, &scope, ASSERTION);
+            let address = || checkable.object_address(&object);
+            let (problems, found) = check(&check_block.assertions, &scope, ASSERTION, &address);
             self.checks.report(&checkable, object, usize::from(check_block.data.is_some()), found);
             diagnostics
                 .extend(problems.into_iter().map(|problem| problem.with_origin(DiagnosticOrigin::Check)));

@@ -1,17 +1,19 @@
 //! The scope of expressions in a module instance.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path as FilePath, PathBuf};
 
 use wardian_address::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_config::{Files as _, ModuleNode};
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span, system_reason};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span, did_you_mean, system_reason};
 use wardian_files::FileType;
-use wardian_lang::{Budget, ProviderCall, ReferenceSubject, Resolved, Scope};
+use wardian_lang::{Budget, ProviderCall, ReferenceMode, ReferenceSubject, Resolved, Scope};
 use wardian_value::{Marks, Str, Type, Value};
 
 use super::{Directories, Evaluator, Phase, declared_marks};
 use crate::repeats::{Repeats, call_repeats};
+use crate::test_inputs::TestValues;
 use crate::values::{CallValue, RepetitionData, instance_key};
 use wardian_config::resource_mode;
 
@@ -23,6 +25,8 @@ pub struct ModuleScope<'a> {
     repetition: RepetitionData,
     self_value: Option<Value>,
     validated_variable: Option<(&'a Str, Value)>,
+    test: Option<&'a TestValues>,
+    outputs: Option<&'a BTreeMap<Str, Value>>,
 }
 
 impl<'a> ModuleScope<'a> {
@@ -36,6 +40,60 @@ impl<'a> ModuleScope<'a> {
             repetition,
             self_value: None,
             validated_variable: None,
+            test: None,
+            outputs: None,
+        }
+    }
+
+    /// Adds the values to which blocks of a test file can refer.
+    #[must_use]
+    pub fn with_test_values(mut self, values: &'a TestValues) -> Self {
+        self.test = Some(values);
+        self
+    }
+
+    /// Adds the outputs to which the assertions of a run can refer.
+    #[must_use]
+    pub fn with_outputs(mut self, outputs: &'a BTreeMap<Str, Value>) -> Self {
+        self.outputs = Some(outputs);
+        self
+    }
+
+    /// Returns the value of `run.NAME` or `output.NAME` in a test file; [`None`] for all other
+    /// references.
+    fn test_value(&self, subject: &ReferenceSubject, span: &Span) -> Option<Result<Value, Diagnostics>> {
+        let test = self.test?;
+        match subject {
+            ReferenceSubject::Variable(name) => {
+                let module = self.evaluator.values.module(self.instance);
+                if module.is_some_and(|module| module.variables.contains_key(name)) {
+                    return None;
+                }
+                test.variables.get(name).cloned().map(Ok)
+            }
+            ReferenceSubject::Resource { mode: ReferenceMode::Managed, kind, name } if &**kind == "run" => {
+                if let Some(value) = test.runs.get(name) {
+                    return Some(Ok(value.clone()));
+                }
+                if self.evaluator.phase == Phase::Validate {
+                    return Some(Ok(Value::unknown(Type::Dynamic)));
+                }
+                let detail = format!("No run \"{name}\" precedes this run in the test file.");
+                Some(Err(Self::invalid("Reference to undeclared run block", detail, span)))
+            }
+            ReferenceSubject::Resource { mode: ReferenceMode::Managed, kind, name }
+                if &**kind == "output" && self.outputs.is_some() =>
+            {
+                if let Some(value) = self.outputs.and_then(|outputs| outputs.get(name)) {
+                    return Some(Ok(value.clone()));
+                }
+                let detail = format!(
+                    "The module under test declares no output \"{name}\".{}",
+                    did_you_mean(name, self.outputs.into_iter().flatten().map(|(name, _)| &**name))
+                );
+                Some(Err(Self::invalid("Reference to undeclared output value", detail, span)))
+            }
+            _ => None,
         }
     }
 
@@ -202,6 +260,9 @@ impl Scope for ModuleScope<'_> {
     ) -> Result<Resolved, Diagnostics> {
         if self.evaluator.reported.contains(span) {
             return Ok(Resolved::Whole(Value::unknown(Type::Dynamic)));
+        }
+        if let Some(value) = self.test_value(subject, span) {
+            return value.map(Resolved::Whole);
         }
         let value = match subject {
             ReferenceSubject::Variable(name) => self.variable(name, span)?,

@@ -60,13 +60,14 @@ impl<'a> PlanWalk<'a> {
             );
             return None;
         };
+        let provider = self.context.provider_for_instance(&address, provider_config, provider);
         let meta = self.evaluator.provider_meta(address.module(), &provider_config.provider);
         let meta = self.diagnostics.collect(meta)?;
         Some(Subject {
             context: CallContext::new(address.to_string()),
             address,
             provider_config: provider_config.clone(),
-            provider: Arc::clone(provider),
+            provider,
             schema: Arc::clone(schema),
             provider_meta: meta,
             events: Arc::clone(&self.context.events),

@@ -24,6 +24,13 @@ impl WalkParts<'_> {
     where
         O: From<SharedOutcome> + Send + 'static,
     {
+        if let Some(test) = &self.context.test
+            && let Some(real) = self.evaluator.schemas.unconfigured(&address.provider)
+            && let Some(mock) = test.overrides.mocked(&address, real)
+        {
+            let result = Diagnosed::new(mock);
+            return StartResult::running(async move { SharedOutcome::Configured { address, result }.into() });
+        }
         let source = Arc::clone(&self.context.providers);
         let secrets = self.evaluator.schemas.secrets().clone();
         StartResult::running(async move {

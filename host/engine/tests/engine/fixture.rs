@@ -126,6 +126,7 @@ impl Fixture {
             directories: Directories::default(),
             secrets: self.secrets,
             budget: Arc::default(),
+            test: None,
         })
     }
 

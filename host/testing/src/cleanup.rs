@@ -1,0 +1,89 @@
+//! Destroys the objects of a state at the end of its file.
+
+use std::sync::Arc;
+
+use wardian_config::{TestRun, variables_for_run};
+use wardian_diagnostic::{Diagnosed, Diagnostics};
+use wardian_engine::{Mode, PlanOptions, TestPlanned};
+use wardian_state::State;
+
+use crate::run::{RecordedApply, Setup};
+
+/// An object that a test could not destroy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftObject {
+    /// The address of the resource instance.
+    pub address: String,
+    /// The key of a deposed object.
+    pub deposed: Option<String>,
+}
+
+/// A state that runs of a file share.
+pub(crate) struct TestState<'a> {
+    pub(crate) state: State,
+    /// The last run that changed or planned the state, and its setup.
+    pub(crate) last: Option<(&'a TestRun, Arc<Setup>)>,
+    /// The position of that run in the file.
+    pub(crate) position: usize,
+}
+
+/// Destroys all objects of a state. Returns the state afterwards.
+pub(crate) async fn destroy(apply: RecordedApply<'_>, state: &State, setup: &Setup) -> (State, Diagnostics) {
+    let engine = setup.engine();
+    let prepared = &setup.prepared;
+    let module = &prepared.configuration().root().module;
+    let variables = match variables_for_run(module, &setup.run_name, &setup.given) {
+        Ok(variables) => variables,
+        Err(problems) => return (state.clone(), problems),
+    };
+    let options =
+        PlanOptions { mode: Mode::Destroy, parallelism: apply.parallelism, ..PlanOptions::default() };
+    let Diagnosed { value: planned, mut diagnostics } = engine
+        .plan_for_test(
+            &prepared.schemas,
+            Diagnostics::new(),
+            state.clone(),
+            variables,
+            &options,
+            apply.stop.clone(),
+        )
+        .await;
+    let Some(TestPlanned { plan, .. }) = planned else { return (state.clone(), diagnostics) };
+    if diagnostics.has_errors() {
+        return (state.clone(), diagnostics);
+    }
+    match apply.apply(setup, &engine, &plan, state).await {
+        Ok(tested) => {
+            diagnostics.extend(tested.applied.diagnostics);
+            (tested.applied.state, diagnostics)
+        }
+        Err(problems) => {
+            diagnostics.extend(problems);
+            (state.clone(), diagnostics)
+        }
+    }
+}
+
+/// Returns the managed objects in a state, sorted by address.
+pub(crate) fn objects(state: &State) -> Vec<LeftObject> {
+    let mut left = Vec::new();
+    for (address, resource) in state.resources() {
+        if address.mode != wardian_address::ResourceMode::Managed {
+            continue;
+        }
+        for (key, instance) in &resource.instances {
+            let instance_address = address.instance(key.clone()).to_string();
+            if instance.current.is_some() {
+                left.push(LeftObject { address: instance_address.clone(), deposed: None });
+            }
+            for deposed in instance.deposed.keys() {
+                left.push(LeftObject {
+                    address: instance_address.clone(),
+                    deposed: Some(deposed.to_string()),
+                });
+            }
+        }
+    }
+    left.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+    left
+}

@@ -1,0 +1,108 @@
+//! Expected failures: conditions of checkable objects that must fail in a run.
+
+use std::collections::BTreeSet;
+
+use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, Severity, Span};
+use wardian_lang::{Reference, ReferenceMode, ReferenceSubject};
+use wardian_value::PathStep;
+
+/// The objects whose conditions a run expects to fail.
+#[derive(Debug, Default)]
+pub(crate) struct Expectations {
+    /// The addresses as they are reported: `output.x`, or `a.b[0]`.
+    objects: Vec<(String, Span)>,
+    failed: BTreeSet<usize>,
+}
+
+impl Expectations {
+    /// Returns the expectations of a run, and an error for each reference to an object that has no
+    /// conditions.
+    pub(crate) fn new(references: &[Reference]) -> (Self, Diagnostics) {
+        let mut problems = Diagnostics::new();
+        let mut objects = Vec::new();
+        for reference in references {
+            match address(reference) {
+                Some(address) => objects.push((address, reference.span.clone())),
+                None => {
+                    let detail = format!(
+                        "{} has no conditions that can fail. Refer to a variable, an output, a check, a \
+                         resource or a data source of the module under test.",
+                        reference.subject
+                    );
+                    let problem = Diagnostic::error("Invalid `expect_failures` reference", detail);
+                    problems.push(problem.at(reference.span.clone()));
+                }
+            }
+        }
+        (Self { objects, failed: BTreeSet::new() }, problems)
+    }
+
+    /// Removes the diagnostics of expected failures. Failed assertions of checks that are not expected
+    /// become errors.
+    pub(crate) fn apply(&mut self, diagnostics: Diagnostics) -> Diagnostics {
+        diagnostics.into_iter().filter_map(|diagnostic| self.judge(diagnostic)).collect()
+    }
+
+    fn judge(&mut self, diagnostic: Diagnostic) -> Option<Diagnostic> {
+        let Some(object) = diagnostic.checked_object.as_deref() else { return Some(diagnostic) };
+        match self.position(object) {
+            Some(position) => {
+                self.failed.insert(position);
+                None
+            }
+            None if diagnostic.origin == DiagnosticOrigin::Check => {
+                Some(Diagnostic { severity: Severity::Error, ..diagnostic })
+            }
+            None => Some(diagnostic),
+        }
+    }
+
+    fn position(&self, object: &str) -> Option<usize> {
+        let resource =
+            object.strip_suffix(']').and_then(|object| object.rsplit_once('[')).map(|(name, _)| name);
+        let exact = self.objects.iter().position(|(expected, _)| expected == object);
+        exact.or_else(|| self.objects.iter().position(|(expected, _)| Some(expected.as_str()) == resource))
+    }
+
+    /// Returns the span of the expectation that a diagnostic fulfils, and the object's address.
+    pub(crate) fn fulfilled_by(&self, diagnostic: &Diagnostic) -> Option<(&str, &Span)> {
+        let position = self.position(diagnostic.checked_object.as_deref()?)?;
+        self.objects.get(position).map(|(object, span)| (object.as_str(), span))
+    }
+
+    /// Returns an error for each expected failure that did not occur.
+    pub(crate) fn missing(&self) -> Diagnostics {
+        let missing = self.objects.iter().enumerate().filter(|(position, _)| !self.failed.contains(position));
+        missing
+            .map(|(_, (object, span))| {
+                let detail = format!("A condition of {object} was expected to fail, and none failed.");
+                Diagnostic::error("Missing expected failure", detail).at(span.clone())
+            })
+            .collect()
+    }
+}
+
+/// Returns the address of a checkable object.
+fn address(reference: &Reference) -> Option<String> {
+    let key = match reference.remaining.first() {
+        None => None,
+        Some(key @ (PathStep::Index(_) | PathStep::Key(_))) => Some(key),
+        Some(PathStep::Attribute(_)) => return None,
+    };
+    let subject = &reference.subject;
+    match subject {
+        ReferenceSubject::Variable(_) if key.is_none() => Some(subject.to_string()),
+        ReferenceSubject::Resource { mode: ReferenceMode::Managed, kind, name }
+            if matches!(&**kind, "output" | "check") && key.is_none() =>
+        {
+            Some(format!("{kind}.{name}"))
+        }
+        ReferenceSubject::Resource { mode: ReferenceMode::Managed, kind, .. } if &**kind == "run" => None,
+        ReferenceSubject::Resource { .. } => Some(match key {
+            Some(PathStep::Index(index)) => format!("{subject}[{index}]"),
+            Some(PathStep::Key(key)) => format!("{subject}[{}]", wardian_lang::quote_string(key)),
+            _ => subject.to_string(),
+        }),
+        _ => None,
+    }
+}

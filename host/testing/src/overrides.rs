@@ -1,0 +1,284 @@
+//! The mocks and overrides of a run.
+//!
+//! If several overrides match an instance, the one whose address has more instance keys applies;
+//! among these, those of the run precede those of the test file, and these precede those of the
+//! mocked provider. Finding the override of an instance costs O(overrides of its resource).
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use wardian_address::{
+    InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
+};
+use wardian_config::{
+    Configuration, MockProvider as MockBlock, Module, Override, OverrideDuring, OverrideKind, Target,
+    TestFile, TestProvider, TestRun,
+};
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_engine::Overrides;
+use wardian_lang::Expression;
+use wardian_plugin::Provider;
+use wardian_value::{PathStep, Str, Type, Value};
+
+use crate::mock::{MockProvider, MockSource, MockValues};
+
+/// The mocks and overrides of a run.
+#[derive(Default)]
+pub(crate) struct RunOverrides {
+    mocks: BTreeMap<ProviderConfigAddress, Arc<Mock>>,
+    resources: HashMap<(ModulePath, ResourceMode, Str, Str), Vec<ResourceOverride>>,
+    modules: HashMap<ModulePath, Vec<ModuleOverride>>,
+}
+
+/// A mocked provider.
+struct Mock {
+    by_type: BTreeMap<(ResourceMode, Str), MockValues>,
+    in_plan: bool,
+}
+
+struct ResourceOverride {
+    module_keys: Vec<Option<InstanceKey>>,
+    key: Option<InstanceKey>,
+    /// The mocked provider configuration to whose objects the override is limited.
+    provider: Option<ProviderConfigAddress>,
+    values: Arc<MockValues>,
+}
+
+struct ModuleOverride {
+    keys: Vec<Option<InstanceKey>>,
+    outputs: BTreeMap<Str, Value>,
+}
+
+/// The provider configurations of a test file that a run uses, by the name in the module under test.
+pub(crate) fn providers_of_run<'a>(
+    file: &'a TestFile,
+    run: &TestRun,
+) -> BTreeMap<(Str, Option<Str>), &'a TestProvider> {
+    if run.providers.is_empty() {
+        return file.providers.iter().map(|(name, provider)| (name.clone(), provider)).collect();
+    }
+    run.providers
+        .iter()
+        .filter_map(|(inside, outside)| {
+            let name = (outside.local_name.clone(), outside.alias.clone());
+            let provider = file.providers.get(&name)?;
+            Some(((inside.local_name.clone(), inside.alias.clone()), provider))
+        })
+        .collect()
+}
+
+impl RunOverrides {
+    /// Returns the mocks and overrides of a run, and warnings about addresses that the configuration
+    /// does not contain.
+    ///
+    /// # Errors
+    /// Returns an error for each value that is not constant.
+    pub(crate) fn new(
+        configuration: &Configuration,
+        file: &TestFile,
+        run: &TestRun,
+    ) -> Result<Self, Diagnostics> {
+        let mut overrides = Self::default();
+        let mut problems = Diagnostics::new();
+        let module = &configuration.root().module;
+        for block in &run.overrides {
+            overrides.add(block, None, &mut problems);
+        }
+        for block in &file.overrides {
+            overrides.add(block, None, &mut problems);
+        }
+        for ((local_name, alias), provider) in providers_of_run(file, run) {
+            let TestProvider::Mock(mock) = provider else { continue };
+            let address = provider_address(module, &local_name, alias.as_ref());
+            for block in &mock.overrides {
+                overrides.add(block, Some(&address), &mut problems);
+            }
+            overrides.mocks.insert(address, Arc::new(Mock::new(mock, &mut problems)));
+        }
+        problems.into_result(overrides)
+    }
+
+    fn add(
+        &mut self,
+        block: &Override,
+        provider: Option<&ProviderConfigAddress>,
+        problems: &mut Diagnostics,
+    ) {
+        let context = match block.kind {
+            OverrideKind::Resource => "override_resource",
+            OverrideKind::Data => "override_data",
+            OverrideKind::Module => "override_module",
+        };
+        let values = constant(block.values.as_ref(), context, problems);
+        let Target { modules, resource } = &block.target;
+        let path = modules.iter().fold(ModulePath::root(), |path, (name, _)| path.child(name.clone()));
+        let keys: Vec<_> = modules.iter().map(|(_, key)| key.as_ref().and_then(instance_key)).collect();
+        match resource {
+            None => {
+                let outputs = values.as_ref().and_then(Value::as_mapping);
+                let outputs = outputs.map(|outputs| outputs.to_map()).unwrap_or_default();
+                self.modules.entry(path).or_default().push(ModuleOverride { keys, outputs });
+            }
+            Some(resource) => {
+                let values = MockValues {
+                    values,
+                    in_plan: block.during == OverrideDuring::Plan,
+                    span: block.span.clone(),
+                };
+                let address = (path, resource.mode, resource.type_name.clone(), resource.name.clone());
+                self.resources.entry(address).or_default().push(ResourceOverride {
+                    module_keys: keys,
+                    key: resource.key.as_ref().and_then(instance_key),
+                    provider: provider.cloned(),
+                    values: Arc::new(values),
+                });
+            }
+        }
+    }
+
+    fn resource(
+        &self,
+        address: &ResourceInstanceAddress,
+        configuration: &ProviderConfigAddress,
+    ) -> Option<&ResourceOverride> {
+        let ResourceInstanceAddress { key, .. } = address;
+        let module = address.module();
+        let place = (module.path(), address.mode(), address.type_name().clone(), address.name().clone());
+        let matching = self.resources.get(&place)?.iter().filter(|one| {
+            matches_keys(&one.module_keys, module)
+                && one.key.as_ref().is_none_or(|wanted| wanted == key)
+                && one.provider.as_ref().is_none_or(|provider| provider == configuration)
+        });
+        let keys = |one: &ResourceOverride| {
+            one.module_keys.iter().flatten().count() + usize::from(one.key.is_some())
+        };
+        // `max_by_key` returns the last of equal elements, and the first has precedence.
+        matching.rev().max_by_key(|one| keys(one))
+    }
+}
+
+impl Mock {
+    fn new(block: &MockBlock, problems: &mut Diagnostics) -> Self {
+        let by_type = block
+            .defaults
+            .iter()
+            .map(|(key, defaults)| {
+                let context = match defaults.mode {
+                    ResourceMode::Data => "mock_data",
+                    ResourceMode::Managed | ResourceMode::Ephemeral => "mock_resource",
+                };
+                let values = MockValues {
+                    values: constant(defaults.defaults.as_ref(), context, problems),
+                    in_plan: defaults.during == OverrideDuring::Plan,
+                    span: defaults.span.clone(),
+                };
+                (key.clone(), values)
+            })
+            .collect();
+        Self { by_type, in_plan: block.during == OverrideDuring::Plan }
+    }
+}
+
+impl Overrides for RunOverrides {
+    fn mocked(
+        &self,
+        configuration: &ProviderConfigAddress,
+        real: &Arc<dyn Provider>,
+    ) -> Option<Arc<dyn Provider>> {
+        let mock = self.mocks.get(configuration)?;
+        let source = MockSource::Types { by_type: mock.by_type.clone(), in_plan: mock.in_plan };
+        Some(Arc::new(MockProvider::new(Arc::clone(real), source)))
+    }
+
+    fn overridden(
+        &self,
+        address: &ResourceInstanceAddress,
+        configuration: &ProviderConfigAddress,
+        provider: &Arc<dyn Provider>,
+    ) -> Option<Arc<dyn Provider>> {
+        let found = self.resource(address, configuration)?;
+        let source = MockSource::Object(Arc::clone(&found.values));
+        Some(Arc::new(MockProvider::new(Arc::clone(provider), source)))
+    }
+
+    fn module_outputs(&self, module: &ModuleInstance) -> Option<&BTreeMap<Str, Value>> {
+        let matching = self.modules.get(&module.path())?.iter().filter(|one| matches_keys(&one.keys, module));
+        let found = matching.rev().max_by_key(|one| one.keys.iter().flatten().count());
+        found.map(|found| &found.outputs)
+    }
+}
+
+fn matches_keys(keys: &[Option<InstanceKey>], module: &ModuleInstance) -> bool {
+    keys.iter()
+        .zip(module.steps())
+        .all(|(wanted, step)| wanted.as_ref().is_none_or(|wanted| *wanted == step.key))
+}
+
+fn instance_key(step: &PathStep) -> Option<InstanceKey> {
+    match step {
+        PathStep::Index(index) => Some(InstanceKey::Int(*index)),
+        PathStep::Key(key) => Some(InstanceKey::String(key.clone())),
+        PathStep::Attribute(_) => None,
+    }
+}
+
+fn constant(expression: Option<&Expression>, context: &str, problems: &mut Diagnostics) -> Option<Value> {
+    let evaluated = expression?.evaluate_constant().map_err(|found| found.in_block(context));
+    problems.collect(evaluated)
+}
+
+/// Returns the address of a provider configuration of a root module.
+pub(crate) fn provider_address(
+    module: &Module,
+    local_name: &Str,
+    alias: Option<&Str>,
+) -> ProviderConfigAddress {
+    ProviderConfigAddress {
+        module: ModulePath::root(),
+        provider: module.provider_address(local_name),
+        alias: alias.cloned(),
+    }
+}
+
+/// Returns a warning for each override whose target the configuration does not contain. Overrides of
+/// mocked providers are not included, because a mock is shared by several configurations.
+pub(crate) fn unknown_targets<'a>(
+    configuration: &Configuration,
+    overrides: impl Iterator<Item = &'a Override>,
+) -> Diagnostics {
+    overrides.filter(|block| !exists(configuration, &block.target)).map(unknown_target).collect()
+}
+
+fn unknown_target(block: &Override) -> Diagnostic {
+    let context = match block.kind {
+        OverrideKind::Resource => "override_resource",
+        OverrideKind::Data => "override_data",
+        OverrideKind::Module => "override_module",
+    };
+    let detail = "The configuration under test contains no object with this address, so the override has no \
+                  effect. Correct the address, or remove the override.";
+    Diagnostic::warning("Invalid override target", detail).at(block.target_span.clone()).in_block(context)
+}
+
+fn exists(configuration: &Configuration, target: &Target) -> bool {
+    let path = target.modules.iter().fold(ModulePath::root(), |path, (name, _)| path.child(name.clone()));
+    let Some(node) = configuration.module(&path) else { return false };
+    target.resource.as_ref().is_none_or(|resource| {
+        let key = (resource.mode, resource.type_name.clone(), resource.name.clone());
+        node.module.resources.contains_key(&key)
+    })
+}
+
+/// Returns the outputs of a plan or a state to which a test file can refer.
+pub(crate) fn without_nested_unknowns(value: &Value) -> Value {
+    if !value.is_known() {
+        return value.clone();
+    }
+    value.transform(&mut |_, part| {
+        if part.is_known() { part } else { Value::null(nullable_type(&part)) }
+    })
+}
+
+fn nullable_type(value: &Value) -> Type {
+    value.ty().clone()
+}

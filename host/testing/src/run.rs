@@ -1,0 +1,409 @@
+//! Executes one run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use wardian_address::{
+    InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
+};
+use wardian_config::{Target, TestCommand, TestFile, TestPlanMode, TestRun, TestValue, variables_for_run};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
+use wardian_engine::{
+    Action, Console, EngineContext, Mode, Plan, PlanOptions, StateSink, StopSignal, TargetAddress,
+    TestApplied, TestInputs, TestPlanned, TestValues,
+};
+use wardian_state::{Instance, State};
+use wardian_value::{Marks, PathStep, Str, Type, Value};
+
+use crate::assertions;
+use crate::events::{RunDetails, RunResult};
+use crate::expectations::Expectations;
+use crate::host::TestHost;
+use crate::overrides::{RunOverrides, unknown_targets, without_nested_unknowns};
+use crate::prepared::{Prepared, PreparedConfigurations};
+use crate::status::TestStatus;
+use crate::variables::{self, RunValues};
+
+/// What a run needs from its suite and its file.
+#[derive(Clone, Copy)]
+pub(crate) struct RunInputs<'s, 'a> {
+    pub(crate) host: &'s dyn TestHost,
+    pub(crate) configurations: &'s PreparedConfigurations,
+    pub(crate) file: &'s TestFile,
+    pub(crate) run: &'a TestRun,
+    /// The key of the run's state.
+    pub(crate) state_key: &'s str,
+    pub(crate) globals: &'s BTreeMap<Str, TestValue>,
+    /// The outputs of earlier runs.
+    pub(crate) outputs: &'s BTreeMap<Str, Value>,
+    pub(crate) parallelism: usize,
+    pub(crate) stop: &'s StopSignal,
+}
+
+/// A run that was executed.
+pub(crate) struct Executed<'a> {
+    pub(crate) result: RunResult<'a>,
+    /// The state after the run, if it changed.
+    pub(crate) state: Option<State>,
+    /// How the objects of the state are destroyed; [`None`] if the run ended before its plan.
+    pub(crate) setup: Option<Arc<Setup>>,
+    /// The outputs to which later runs can refer.
+    pub(crate) outputs: Option<Value>,
+    /// Warnings about overrides of the test file.
+    pub(crate) override_warnings: Diagnostics,
+}
+
+/// A configuration under test with the variables, mocks and overrides of a run.
+pub(crate) struct Setup {
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) inputs: Arc<TestInputs>,
+    pub(crate) given: BTreeMap<Str, TestValue>,
+    pub(crate) run_name: Str,
+}
+
+impl Setup {
+    /// Returns the engine's inputs for this run.
+    pub(crate) fn engine(&self) -> EngineContext {
+        let engine = &self.prepared.engine;
+        EngineContext {
+            configuration: Arc::clone(&engine.configuration),
+            providers: Arc::clone(&engine.providers),
+            provisioners: Arc::clone(&engine.provisioners),
+            events: Arc::clone(&engine.events),
+            workspace: engine.workspace.clone(),
+            directories: engine.directories.clone(),
+            secrets: engine.secrets,
+            budget: Arc::clone(&engine.budget),
+            test: Some(Arc::clone(&self.inputs)),
+        }
+    }
+
+    /// Whether an apply of the plan changes objects outside of the process.
+    pub(crate) fn changes_real_objects(&self, plan: &Plan) -> bool {
+        let schemas = &self.prepared.schemas;
+        plan.changes.iter().any(|change| {
+            let provider = &change.provider.provider;
+            let Some(real) = schemas.unconfigured(provider) else { return true };
+            change.address.mode() == ResourceMode::Managed
+                && change.is_effective()
+                && !provider.is_built_in()
+                && self.inputs.overrides.mocked(&change.provider, real).is_none()
+                && self.inputs.overrides.overridden(&change.address, &change.provider, real).is_none()
+        })
+    }
+}
+
+impl<'s, 'a> RunInputs<'s, 'a> {
+    /// Executes the run on a state.
+    pub(crate) async fn execute(self, state: State) -> Executed<'a> {
+        let started = SystemTime::now();
+        let begun = Instant::now();
+        let result = RunResult {
+            run: self.run,
+            status: TestStatus::Pending,
+            diagnostics: Diagnostics::new(),
+            failed_assertions: 0,
+            started: Some(started),
+            elapsed: Duration::ZERO,
+            details: None,
+        };
+        let mut executed = Executed {
+            result,
+            state: None,
+            setup: None,
+            outputs: None,
+            override_warnings: Diagnostics::new(),
+        };
+        let mut found = Diagnostics::new();
+        let status = match self.steps(state, &mut executed, &mut found).await {
+            Ok(status) => status,
+            Err(errors) => {
+                found.extend(errors);
+                TestStatus::Error
+            }
+        };
+        let context = format!("run \"{}\"", self.run.name);
+        executed.result.diagnostics = in_run(found, self.file, &context);
+        executed.result.status = status;
+        executed.result.elapsed = begun.elapsed();
+        executed
+    }
+
+    async fn steps(
+        &self,
+        state: State,
+        executed: &mut Executed<'a>,
+        found: &mut Diagnostics,
+    ) -> Result<TestStatus, Diagnostics> {
+        let (mut expectations, problems) = Expectations::new(&self.run.expect_failures);
+        problems.into_result(())?;
+        let prepared = self.configurations.get(self.host, self.file, self.run).await?;
+        executed.override_warnings = unknown_targets(prepared.configuration(), self.file.overrides.iter());
+        found.extend(unknown_targets(prepared.configuration(), self.run.overrides.iter()));
+        if prepared.validated.has_errors() {
+            return Err(prepared.validated.clone());
+        }
+        let RunValues { given, diagnostics } =
+            variables::evaluate(&prepared, self.file, self.run, self.globals, self.outputs)?;
+        found.extend(diagnostics);
+        let module = &prepared.configuration().root().module;
+        let root = variables_for_run(module, &self.run.name, &given)?;
+        let refused: Diagnostics = root.refused.values().cloned().flatten().collect();
+        if refused.has_errors() {
+            return Err(refused);
+        }
+        let overrides = RunOverrides::new(prepared.configuration(), self.file, self.run)?;
+        let values = TestValues { variables: variables::values(&given), runs: self.outputs.clone() };
+        let inputs = TestInputs {
+            overrides: Arc::new(overrides),
+            values,
+            provider_blocks: prepared.provider_blocks.clone(),
+        };
+        let inputs = Arc::new(inputs);
+        let setup = Arc::new(Setup { prepared, inputs, given, run_name: self.run.name.clone() });
+        executed.setup = Some(Arc::clone(&setup));
+        let engine = setup.engine();
+        let prepared = &setup.prepared;
+        let options = self.plan_options()?;
+        let Diagnosed { value: planned, diagnostics } = engine
+            .plan_for_test(
+                &prepared.schemas,
+                prepared.validated.clone(),
+                state.clone(),
+                root,
+                &options,
+                self.stop.clone(),
+            )
+            .await;
+        match self.run.command {
+            TestCommand::Plan => {
+                found.extend(expectations.apply(diagnostics));
+                found.extend(expectations.missing());
+                let Some(TestPlanned { plan, console }) = planned else { return Ok(TestStatus::Error) };
+                executed.outputs = Some(planned_outputs(&plan));
+                let status = self.assert(&setup, &console, executed, found);
+                executed.result.details = Some(details(prepared, plan, None));
+                Ok(status)
+            }
+            TestCommand::Apply => {
+                let failed = diagnostics.has_errors();
+                if failed {
+                    found.extend(expected_while_planning(&expectations, &diagnostics));
+                    found.extend(diagnostics);
+                    return Ok(TestStatus::Error);
+                }
+                // Checks are evaluated again during the apply.
+                found.extend(diagnostics.into_iter().filter(|problem| problem.checked_object.is_none()));
+                let Some(TestPlanned { plan, .. }) = planned else { return Ok(TestStatus::Error) };
+                let TestApplied { applied, console } =
+                    self.recorded().apply(&setup, &engine, &plan, &state).await?;
+                found.extend(expectations.apply(applied.diagnostics));
+                found.extend(expectations.missing());
+                executed.outputs = Some(applied_outputs(&setup, &applied.state));
+                let status = match &console {
+                    Some(console) => self.assert(&setup, console, executed, found),
+                    None if found.has_errors() => TestStatus::Error,
+                    None => TestStatus::Pass,
+                };
+                executed.result.details = Some(details(prepared, plan, Some(applied.state.clone())));
+                executed.state = Some(applied.state);
+                Ok(status)
+            }
+        }
+    }
+
+    /// Evaluates the assertions, unless the run already failed.
+    fn assert(
+        &self,
+        setup: &Setup,
+        console: &Console,
+        executed: &mut Executed<'a>,
+        found: &mut Diagnostics,
+    ) -> TestStatus {
+        if found.has_errors() {
+            return TestStatus::Error;
+        }
+        let outputs = executed.outputs.as_ref().and_then(Value::as_mapping);
+        let outputs = outputs.map(|outputs| outputs.to_map()).unwrap_or_default();
+        let asserted = console.with_test_scope(&setup.inputs.values, &outputs, |scope| {
+            assertions::evaluate(&self.run.assertions, scope)
+        });
+        let failed = asserted.diagnostics.iter().filter(|problem| problem.is_error());
+        executed.result.failed_assertions = failed.count();
+        found.extend(asserted.diagnostics);
+        asserted.status
+    }
+
+    fn recorded(&self) -> RecordedApply<'s> {
+        RecordedApply {
+            host: self.host,
+            file: self.file,
+            key: self.state_key,
+            parallelism: self.parallelism,
+            stop: self.stop,
+        }
+    }
+
+    fn plan_options(&self) -> Result<PlanOptions, Diagnostics> {
+        let options = &self.run.options;
+        let mut problems = Diagnostics::new();
+        let mut replace = Vec::new();
+        for (target, span) in &options.replace {
+            match target_address(target) {
+                TargetAddress::Instance(instance) => replace.push(instance),
+                TargetAddress::Resource(resource) => {
+                    let module = resource.module.unkeyed_instance();
+                    replace.push(resource.in_module(&module).instance(InstanceKey::None));
+                }
+                TargetAddress::Module(_) => {
+                    let detail = "Only resource instances can be replaced, not modules.";
+                    problems.push(Diagnostic::error("Invalid target address", detail).at(span.clone()));
+                }
+            }
+        }
+        problems.into_result(PlanOptions {
+            mode: match options.mode {
+                TestPlanMode::Normal => Mode::Normal,
+                TestPlanMode::RefreshOnly => Mode::RefreshOnly,
+            },
+            refresh: options.refresh,
+            targets: options.targets.iter().map(|(target, _)| target_address(target)).collect(),
+            replace,
+            parallelism: self.parallelism,
+            ..PlanOptions::default()
+        })
+    }
+}
+
+/// Applies plans, and records the changes of real objects.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedApply<'a> {
+    pub(crate) host: &'a dyn TestHost,
+    pub(crate) file: &'a TestFile,
+    /// The key of the state.
+    pub(crate) key: &'a str,
+    pub(crate) parallelism: usize,
+    pub(crate) stop: &'a StopSignal,
+}
+
+impl RecordedApply<'_> {
+    /// Applies a plan to the state `base`.
+    ///
+    /// # Errors
+    /// Returns an error if the changes cannot be recorded. In this case, nothing is applied.
+    pub(crate) async fn apply(
+        self,
+        setup: &Setup,
+        engine: &EngineContext,
+        plan: &Plan,
+        base: &State,
+    ) -> Result<TestApplied, Diagnostics> {
+        let schemas = &setup.prepared.schemas;
+        if !setup.changes_real_objects(plan) {
+            let sink = &mut Unrecorded;
+            return Ok(engine.apply_for_test(schemas, plan, sink, self.parallelism, self.stop.clone()).await);
+        }
+        let mut recorder = self.host.begin_apply(self.file, self.key, base).await?;
+        let applying =
+            engine.apply_for_test(schemas, plan, recorder.sink(), self.parallelism, self.stop.clone());
+        let mut tested = applying.await;
+        if let Err(problems) = recorder.finish(&tested.applied.state).await {
+            tested.applied.diagnostics.extend(problems);
+        }
+        Ok(tested)
+    }
+}
+
+/// Records nothing, because nothing outside of the process changes.
+struct Unrecorded;
+
+impl StateSink for Unrecorded {
+    fn record_intent(&mut self, _address: &ResourceInstanceAddress, _action: &str) {}
+
+    fn record(
+        &mut self,
+        _address: &ResourceInstanceAddress,
+        _provider: &ProviderConfigAddress,
+        _instance: Option<&Instance>,
+    ) {
+    }
+
+    fn commit(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn details(prepared: &Prepared, plan: Plan, state: Option<State>) -> RunDetails {
+    RunDetails {
+        configuration: Arc::clone(prepared.configuration()),
+        schemas: prepared.schemas.clone(),
+        plan,
+        state,
+    }
+}
+
+/// Returns the planned outputs. An output of which only a part is unknown contains nulls instead.
+fn planned_outputs(plan: &Plan) -> Value {
+    Value::object(plan.outputs.iter().filter(|(_, output)| output.action != Action::Delete).map(
+        |(name, output)| {
+            let marks = if output.sensitive { Marks::SENSITIVE } else { Marks::NONE };
+            (name.clone(), without_nested_unknowns(&output.after).with_marks(marks))
+        },
+    ))
+}
+
+/// Returns the outputs in a state. Declared outputs without a value are null.
+fn applied_outputs(setup: &Setup, state: &State) -> Value {
+    let declared = &setup.prepared.configuration().root().module.outputs;
+    Value::object(declared.iter().map(|(name, output)| {
+        let marks = if output.sensitive { Marks::SENSITIVE } else { Marks::NONE };
+        let value = state.outputs.get(name).map(|output| output.value.clone());
+        (name.clone(), value.unwrap_or_else(|| Value::null(Type::Dynamic)).with_marks(marks))
+    }))
+}
+
+/// Returns a warning for each failure that was expected in the apply, but occurred in its plan.
+fn expected_while_planning(expectations: &Expectations, diagnostics: &Diagnostics) -> Diagnostics {
+    diagnostics
+        .iter()
+        .filter_map(|problem| expectations.fulfilled_by(problem))
+        .map(|(object, span)| {
+            let detail = format!(
+                "A condition of {object} failed during the plan, so the plan cannot be applied. The failure was \
+                 expected, but the run must apply, so it fails. Execute it with `command = plan`."
+            );
+            Diagnostic::warning("Expected failure while planning", detail).at(span.clone())
+        })
+        .collect()
+}
+
+/// Adds the run to diagnostics about the test file.
+fn in_run(found: Diagnostics, file: &TestFile, context: &str) -> Diagnostics {
+    let in_file = |mut problem: Diagnostic| {
+        let is_in_file = problem.subject.as_ref().is_some_and(|span| span.file.name() == file.source.name());
+        if is_in_file && problem.context.is_none() {
+            problem.context = Some(context.to_owned());
+        }
+        problem
+    };
+    found.into_iter().map(in_file).collect()
+}
+
+fn target_address(target: &Target) -> TargetAddress {
+    let key = |step: &Option<PathStep>| match step {
+        Some(PathStep::Index(index)) => InstanceKey::Int(*index),
+        Some(PathStep::Key(key)) => InstanceKey::String(key.clone()),
+        Some(PathStep::Attribute(_)) | None => InstanceKey::None,
+    };
+    let module = target
+        .modules
+        .iter()
+        .fold(ModuleInstance::root(), |module, (name, step)| module.child(name.clone(), key(step)));
+    let Some(resource) = &target.resource else { return TargetAddress::Module(module) };
+    let address = module.resource(resource.mode, resource.type_name.clone(), resource.name.clone());
+    if resource.key.is_none() && target.modules.iter().all(|(_, key)| key.is_none()) {
+        return TargetAddress::Resource(address.config());
+    }
+    TargetAddress::Instance(address.instance(key(&resource.key)))
+}
