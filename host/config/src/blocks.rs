@@ -30,5 +30,9 @@ pub use settings::{Backend, ProviderMeta, RequiredProvider, RequiredVersion};
 pub use target::{Target, TargetResource};
 pub use variable::Variable;
 
+pub(crate) use check::conditions;
+pub(crate) use module_call::passed_providers;
+pub(crate) use provider::constraints;
+pub(crate) use references::{not_static, static_references};
 pub(crate) use resource::implied_provider;
 pub(crate) use settings::Settings;

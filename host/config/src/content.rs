@@ -29,7 +29,7 @@ pub(crate) struct Content<'a> {
 }
 
 /// Returns the number of labels of a block type that the language defines. The number is the same
-/// in every context.
+/// in every context, except for the `module` block of a test run, which has no labels.
 pub(crate) fn label_count(kind: &str) -> usize {
     match kind {
         "resource" | "data" | "ephemeral" | "key_provider" | "method" => 2,
@@ -42,6 +42,10 @@ pub(crate) fn label_count(kind: &str) -> usize {
         | "backend"
         | "provider_meta"
         | "dynamic"
+        | "run"
+        | "mock_provider"
+        | "mock_resource"
+        | "mock_data"
         | "remote_state_data_source" => 1,
         _ => 0,
     }
@@ -51,7 +55,17 @@ impl Shape {
     /// Sorts the content of a body into arguments and blocks, and reports everything that does not
     /// match the shape.
     pub(crate) fn read<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> Content<'a> {
-        let (content, rest) = self.split(body, problems);
+        self.read_labeled(body, label_count, problems)
+    }
+
+    /// Reads a body like [`Self::read`]; `label_count` returns the number of labels of a block type.
+    pub(crate) fn read_labeled<'a>(
+        &self,
+        body: &'a Body,
+        label_count: fn(&str) -> usize,
+        problems: &mut Diagnostics,
+    ) -> Content<'a> {
+        let (content, rest) = self.split_labeled(body, label_count, problems);
         for layer in rest.layers() {
             for attribute in &layer.attributes {
                 problems.push(self.unsupported_argument(attribute));
@@ -67,8 +81,18 @@ impl Shape {
     /// Sorts the content of a body into arguments and blocks, and returns the remaining content for
     /// the caller to interpret.
     pub(crate) fn split<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> (Content<'a>, Body) {
+        self.split_labeled(body, label_count, problems)
+    }
+
+    fn split_labeled<'a>(
+        &self,
+        body: &'a Body,
+        label_count: fn(&str) -> usize,
+        problems: &mut Diagnostics,
+    ) -> (Content<'a>, Body) {
         let mut content = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
-        let (attributes, blocks, mut rest) = match body.interpreted(&|name| self.expects(name), problems) {
+        let expects = |name: &str| self.expects_labeled(name, label_count);
+        let (attributes, blocks, mut rest) = match body.interpreted(&expects, problems) {
             Cow::Borrowed(body) => (
                 body.attributes.iter().map(Cow::Borrowed).collect::<Vec<_>>(),
                 body.blocks.iter().map(Cow::Borrowed).collect::<Vec<_>>(),
@@ -108,6 +132,10 @@ impl Shape {
 
     /// Returns the kind (argument or blocks) that this shape expects of a JSON property.
     pub(crate) fn expects(&self, name: &str) -> Option<Expected> {
+        self.expects_labeled(name, label_count)
+    }
+
+    fn expects_labeled(&self, name: &str, label_count: fn(&str) -> usize) -> Option<Expected> {
         if self.arguments().any(|argument| argument == name) {
             Some(Expected::Argument)
         } else if self.blocks.contains(&name) {

@@ -47,8 +47,9 @@ pub use module::Module;
 pub use names::{ResourceKey, resource_mode};
 pub use path::lexically_normalize;
 pub use test_files::{
-    LoadedTests, MockDefaults, MockProvider, Override, OverrideDuring, OverrideKind, TestCommand, TestFile,
-    TestModule, TestPlanMode, TestPlanOptions, TestProvider, TestRun, load_tests,
+    CheckableObject, ExpectedFailure, LoadedTests, MockDefaults, MockProvider, Override, OverrideDuring,
+    OverrideKind, TestCommand, TestFile, TestModule, TestPlanAddresses, TestPlanMode, TestPlanOptions,
+    TestProvider, TestRun, load_tests,
 };
 pub use variables::{
     RootVariables, TestValue, VariableInputs, VariableSource, VariableText, automatic_files, given_variables,

@@ -4,19 +4,25 @@
 //! here, except for constants. Like all files, they are read through [`Files`](crate::Files).
 
 mod file;
+mod file_names;
+mod mocks;
+mod overrides;
+mod references;
+mod runs;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use wardian_address::{Constraints, ResourceMode};
-use wardian_diagnostic::{SourceFile, Span};
-use wardian_lang::{Attribute, Expression, Reference};
+use wardian_diagnostic::{Diagnostics, SourceFile, Span};
+use wardian_lang::{Attribute, Expression, Traversal};
 use wardian_value::Str;
 
-use crate::blocks::{Backend, Condition, ProviderConfig, ProviderReference, Target};
+use crate::blocks::{Backend, Condition, ProviderConfig, ProviderReference, Target, Variable};
 
 pub use file::load_tests;
+pub use references::{CheckableObject, ExpectedFailure};
 
 /// The test files of a root module.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +43,9 @@ pub struct TestFile {
     pub runs: Vec<TestRun>,
     /// The values of the `variables` block by name.
     pub variables: BTreeMap<Str, Attribute>,
+    pub(crate) variables_span: Option<Span>,
+    /// `variable` blocks: the types of variables that are not set in the file.
+    pub declared_variables: BTreeMap<Str, Variable>,
     /// `provider` and `mock_provider` blocks by local name and alias.
     pub providers: BTreeMap<(Str, Option<Str>), TestProvider>,
     /// `override_resource`, `override_data` and `override_module` blocks outside of runs.
@@ -77,6 +86,7 @@ pub struct MockProvider {
 pub struct MockDefaults {
     pub mode: ResourceMode,
     pub type_name: Str,
+    pub(crate) type_span: Span,
     pub defaults: Option<Expression>,
     pub during: OverrideDuring,
     /// The span of the header.
@@ -135,8 +145,10 @@ pub struct TestRun {
     pub skip_cleanup: bool,
     /// The backend from which the run's state is read and in which it is stored.
     pub backend: Option<Backend>,
-    /// The checkable objects whose conditions must fail.
-    pub expect_failures: Vec<Reference>,
+    /// The objects whose conditions must fail.
+    pub expect_failures: Vec<ExpectedFailure>,
+    /// Errors that are reported only when the run is validated or executed.
+    pub(crate) problems: Diagnostics,
     pub assertions: Vec<Condition>,
     pub overrides: Vec<Override>,
     /// The span of the header.
@@ -151,15 +163,22 @@ pub enum TestCommand {
 }
 
 /// A `plan_options` block.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct TestPlanOptions {
     pub mode: TestPlanMode,
     /// False if the plan does not read the objects first.
     pub refresh: bool,
-    pub replace: Vec<(Target, Span)>,
-    pub targets: Vec<(Target, Span)>,
-    /// The span of the header.
-    pub span: Option<Span>,
+    /// The uninterpreted addresses; [`Self::addresses`] parses them.
+    pub replace: Vec<Traversal>,
+    pub targets: Vec<Traversal>,
+}
+
+/// The addresses in a `plan_options` block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestPlanAddresses {
+    pub targets: Vec<Target>,
+    /// Managed resources or instances of them.
+    pub replace: Vec<Target>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

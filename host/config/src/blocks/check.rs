@@ -110,7 +110,7 @@ impl Condition {
 }
 
 /// Reads all conditions in blocks of one type.
-pub(super) fn conditions(content: &Content<'_>, kind: &str, problems: &mut Diagnostics) -> Vec<Condition> {
+pub(crate) fn conditions(content: &Content<'_>, kind: &str, problems: &mut Diagnostics) -> Vec<Condition> {
     let blocks = content.unlabeled(kind, problems);
     blocks.into_iter().filter_map(|block| Condition::read(block, problems)).collect()
 }

@@ -89,7 +89,8 @@ impl ModuleCall {
     }
 }
 
-fn passed_providers(
+/// Reads a `providers` argument.
+pub(crate) fn passed_providers(
     attribute: &Attribute,
     problems: &mut Diagnostics,
 ) -> Vec<(ProviderReference, ProviderReference)> {

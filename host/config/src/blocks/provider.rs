@@ -33,8 +33,24 @@ pub struct ProviderReference {
     pub span: Option<Span>,
 }
 
+/// The kind of file that contains a `provider` block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProviderFile {
+    Module,
+    Test,
+}
+
 impl ProviderConfig {
     pub(crate) fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
+        Self::read_in(ProviderFile::Module, block, problems)
+    }
+
+    /// Reads a block of a test file, which cannot constrain the provider's version.
+    pub(crate) fn read_in_test(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
+        Self::read_in(ProviderFile::Test, block, problems)
+    }
+
+    fn read_in(file: ProviderFile, block: &Block, problems: &mut Diagnostics) -> Option<Self> {
         const SHAPE: Shape = Shape {
             noun: "a provider block",
             required: &[],
@@ -43,9 +59,9 @@ impl ProviderConfig {
         };
         let [label] = labels(block, ["name"], problems)?;
         if let Err(error) = ProviderAddress::implied_by_local_name(&label.text) {
-            problems.push(
-                Diagnostic::error("Invalid provider local name", format!("{error}.")).at(label.span.clone()),
-            );
+            let span = if file == ProviderFile::Test { &block.header_span } else { &label.span };
+            problems
+                .push(Diagnostic::error("Invalid provider local name", format!("{error}.")).at(span.clone()));
         }
         let (content, mut body) = SHAPE.split(&block.body, problems);
         for attribute in
@@ -66,6 +82,14 @@ impl ProviderConfig {
             check_identifier(text, span, "Invalid provider configuration alias", problems);
         }
         let version = content.text("version", problems).and_then(|(text, span)| {
+            if file == ProviderFile::Test {
+                let detail = "Specify the version in required_providers of the configuration, inside its \
+                              terraform block, instead.";
+                problems.push(
+                    Diagnostic::error("Version constraints are not allowed in test files", detail).at(span),
+                );
+                return None;
+            }
             problems.push(
                 Diagnostic::warning(
                     "Version constraints inside provider configuration blocks are deprecated",
@@ -87,7 +111,7 @@ impl ProviderConfig {
 }
 
 /// Parses version constraints, or reports a problem.
-pub(super) fn constraints(
+pub(crate) fn constraints(
     text: &str,
     dialect: ConstraintDialect,
     span: &Span,

@@ -1,7 +1,7 @@
 //! Reads arguments that contain references instead of values.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Expression, Reference, ReferenceSubject};
+use wardian_lang::{Expression, Reference, ReferenceSubject, Traversal};
 use wardian_value::{PathStep, Str};
 
 use super::ProviderReference;
@@ -48,6 +48,37 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
         return None;
     }
     Some(reference)
+}
+
+/// Reads an argument that is a list of static references.
+pub(crate) fn static_references(
+    content: &Content<'_>,
+    name: &str,
+    problems: &mut Diagnostics,
+) -> Vec<Traversal> {
+    let Some(attribute) = content.attribute(name) else {
+        return Vec::new();
+    };
+    let Some(items) = attribute.expression.as_tuple_items() else {
+        let detail = "A list of references is required here.";
+        problems.push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.beginning()));
+        return Vec::new();
+    };
+    let mut references = Vec::new();
+    for item in items {
+        warn_of_quotes(&item, problems);
+        match item.as_traversal() {
+            Some(traversal) => references.push(traversal),
+            None => problems.push(not_static(&item)),
+        }
+    }
+    references
+}
+
+/// Returns the diagnostic for an expression that is not a static reference.
+pub(crate) fn not_static(expression: &Expression) -> Diagnostic {
+    let detail = "A single reference is required here: a name followed by names and constant keys.";
+    Diagnostic::error("Invalid expression", detail).at(expression.span().clone())
 }
 
 /// Warns about a quoted reference. Quotes are the legacy syntax.

@@ -140,7 +140,7 @@ impl Settings {
 }
 
 impl Backend {
-    fn read(block: &Block, type_name: &str, problems: &mut Diagnostics) -> Self {
+    pub(crate) fn read(block: &Block, type_name: &str, problems: &mut Diagnostics) -> Self {
         check_body(&block.body, problems);
         Self {
             type_name: Str::new(type_name),

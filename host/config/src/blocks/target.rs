@@ -1,9 +1,11 @@
-//! Parses addresses in `moved`, `removed` and `import` blocks.
+//! Parses addresses in `moved`, `removed` and `import` blocks, and in test files.
+
+use std::fmt;
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Span};
 use wardian_lang::{Traversal, TraversalStep};
-use wardian_value::{PathStep, Str};
+use wardian_value::{Path, PathStep, Str};
 
 /// A module or a resource, or instances of it, relative to the module that contains the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,11 +56,7 @@ impl Target {
             "ephemeral" => (ResourceMode::Ephemeral, names.attribute(&root, "a resource type")?),
             "resource" => (ResourceMode::Managed, names.attribute(&root, "a resource type")?),
             keyword if keywords == Keywords::Refused && KEYWORDS.contains(&keyword) => {
-                let detail = format!(
-                    "\"{keyword}\" begins another kind of reference. If it is the type of a resource, write \
-                     resource.{keyword}."
-                );
-                return Err(invalid(detail, &traversal.root_span));
+                return Err(invalid(reserved(keyword), &traversal.root_span));
             }
             _ => (ResourceMode::Managed, root),
         };
@@ -73,6 +71,79 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Parses an address in a test file. An error is reported at the part of the address that is
+    /// invalid.
+    pub(crate) fn parse_in_test(traversal: &Traversal) -> Result<Self, Diagnostic> {
+        let mut steps = Steps { traversal, next: 0 };
+        let mut modules = Vec::new();
+        let mut root = Some(traversal.root.clone());
+        let mut rest = traversal.span.clone();
+        while root.as_deref() == Some("module") {
+            let Some(name) = steps.name() else {
+                let prefix = match steps.next.checked_sub(1).and_then(|last| traversal.steps.get(last)) {
+                    Some(step) => &step.span,
+                    None => &traversal.root_span,
+                };
+                let detail = "\"module\" must be followed by a dot and the name of a module call.";
+                return Err(Diagnostic::error("Invalid address operator", detail).at(prefix.clone()));
+            };
+            modules.push((name, steps.key()));
+            if let Some(step) = steps.step() {
+                rest = Span { start: step.span.start, ..traversal.span.clone() };
+                root = steps.name();
+                if root.is_none() {
+                    return Err(invalid("A module is followed by a dot and a resource.", &step.span));
+                }
+            } else {
+                return Ok(Self { modules, resource: None });
+            }
+        }
+        let root = root.unwrap_or_else(|| traversal.root.clone());
+        let mode = match &*root {
+            "data" => Some(ResourceMode::Data),
+            "ephemeral" => Some(ResourceMode::Ephemeral),
+            "resource" => Some(ResourceMode::Managed),
+            _ => None,
+        };
+        if mode.is_none() && KEYWORDS.contains(&&*root) {
+            return Err(invalid(reserved(&root), &rest));
+        }
+        let incomplete = || invalid("A resource needs its type and its name with a dot between them.", &rest);
+        let type_name = if mode.is_some() { steps.name().ok_or_else(incomplete)? } else { root };
+        let name = steps.name().ok_or_else(incomplete)?;
+        let key = steps.key();
+        if let Some(step) = steps.step() {
+            let detail =
+                "The address must end with the resource's name, or with an instance key in brackets.";
+            return Err(invalid(detail, &step.span));
+        }
+        let mode = mode.unwrap_or(ResourceMode::Managed);
+        Ok(Self { modules, resource: Some(TargetResource { mode, type_name, name, key }) })
+    }
+}
+
+/// Writes the source form: `module.a[0].data.b.c["d"]`.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = |key: &Option<PathStep>| Path::from(key.iter().cloned().collect::<Vec<_>>());
+        for (position, (name, instance)) in self.modules.iter().enumerate() {
+            let dot = if position == 0 { "" } else { "." };
+            write!(f, "{dot}module.{name}{}", key(instance))?;
+        }
+        let Some(resource) = &self.resource else { return Ok(()) };
+        if !self.modules.is_empty() {
+            f.write_str(".")?;
+        }
+        match resource.mode {
+            ResourceMode::Managed => {}
+            ResourceMode::Data => f.write_str("data.")?,
+            ResourceMode::Ephemeral => f.write_str("ephemeral.")?,
+        }
+        write!(f, "{}.{}{}", resource.type_name, resource.name, key(&resource.key))
+    }
+}
+
 struct Steps<'a> {
     traversal: &'a Traversal,
     next: usize,
@@ -83,17 +154,20 @@ impl<'a> Steps<'a> {
         self.traversal.steps.get(self.next)
     }
 
-    fn attribute(&mut self, after: &str, what: &str) -> Result<Str, Diagnostic> {
+    fn name(&mut self) -> Option<Str> {
         match self.step() {
             Some(TraversalStep { step: PathStep::Attribute(name), .. }) => {
                 self.next += 1;
-                Ok(name.clone())
+                Some(name.clone())
             }
-            _ => Err(invalid(
-                format!("\"{after}\" must be followed by a dot and {what}."),
-                &self.traversal.span,
-            )),
+            _ => None,
         }
+    }
+
+    fn attribute(&mut self, after: &str, what: &str) -> Result<Str, Diagnostic> {
+        self.name().ok_or_else(|| {
+            invalid(format!("\"{after}\" must be followed by a dot and {what}."), &self.traversal.span)
+        })
     }
 
     /// Returns the next name if the address continues.
@@ -113,6 +187,13 @@ impl<'a> Steps<'a> {
             _ => None,
         }
     }
+}
+
+fn reserved(keyword: &str) -> String {
+    format!(
+        "\"{keyword}\" begins another kind of reference. If it is the type of a resource, write \
+         resource.{keyword}."
+    )
 }
 
 fn invalid(detail: impl Into<String>, span: &Span) -> Diagnostic {
