@@ -61,6 +61,7 @@ pub mod state_access;
 pub mod state_change;
 mod state_migration;
 pub mod state_recorder;
+pub mod testing;
 pub mod untrusted;
 pub mod variable_files;
 pub mod workspaces;

@@ -19,6 +19,7 @@ mod providers;
 mod serve;
 mod shell_words;
 mod state;
+mod test;
 mod unsupported;
 mod values;
 mod variables;
@@ -48,6 +49,7 @@ pub(crate) use policy::*;
 pub(crate) use providers::*;
 pub(crate) use serve::*;
 pub(crate) use state::*;
+pub(crate) use test::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};
 pub(crate) use workspace::*;
 
@@ -113,6 +115,12 @@ pub(crate) enum Command {
     /// made or was denied, and for which resources. With -suggest-policy, prints the smallest
     /// policy that the run needs.
     Audit(AuditCommandArguments),
+    /// Execute the tests of the configuration.
+    ///
+    /// Runs the test files (.tftest.hcl and .tftest.json) in this directory and in `tests`: creates the
+    /// objects of each run, or only a plan, checks the assertions, and destroys the objects again. With
+    /// mocks, nothing is created.
+    Test(TestArguments),
     /// Try expressions against the state.
     ///
     /// Reads expressions line by line and prints their values. Changes nothing.
@@ -205,6 +213,7 @@ impl Command {
             Self::Apply(one) => one,
             Self::Destroy(one) => one,
             Self::Audit(one) => one,
+            Self::Test(one) => one,
             Self::Console(one) => one,
             #[cfg(debug_assertions)]
             Self::Crash(one) => one,

@@ -40,6 +40,7 @@ mod state_restore;
 mod state_rm;
 mod state_show;
 mod taint;
+mod test;
 mod validate;
 mod version;
 mod workspace;

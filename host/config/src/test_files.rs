@@ -197,3 +197,10 @@ pub struct TestModule {
     /// The span of the header.
     pub span: Span,
 }
+
+impl TestRun {
+    /// Returns the errors that are reported only if the run is validated or executed.
+    pub fn problems(&self) -> &Diagnostics {
+        &self.problems
+    }
+}

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use wardian_config::ExpectedFailure;
 use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, Severity, Span};
-use wardian_lang::{Reference, ReferenceMode, ReferenceSubject};
-use wardian_value::PathStep;
 
 /// The objects whose conditions a run expects to fail.
 #[derive(Debug, Default)]
@@ -15,26 +14,9 @@ pub(crate) struct Expectations {
 }
 
 impl Expectations {
-    /// Returns the expectations of a run, and an error for each reference to an object that has no
-    /// conditions.
-    pub(crate) fn new(references: &[Reference]) -> (Self, Diagnostics) {
-        let mut problems = Diagnostics::new();
-        let mut objects = Vec::new();
-        for reference in references {
-            match address(reference) {
-                Some(address) => objects.push((address, reference.span.clone())),
-                None => {
-                    let detail = format!(
-                        "{} has no conditions that can fail. Refer to a variable, an output, a check, a \
-                         resource or a data source of the module under test.",
-                        reference.subject
-                    );
-                    let problem = Diagnostic::error("Invalid `expect_failures` reference", detail);
-                    problems.push(problem.at(reference.span.clone()));
-                }
-            }
-        }
-        (Self { objects, failed: BTreeSet::new() }, problems)
+    pub(crate) fn new(expected: &[ExpectedFailure]) -> Self {
+        let object = |expected: &ExpectedFailure| (expected.object.to_string(), expected.span.clone());
+        Self { objects: expected.iter().map(object).collect(), failed: BTreeSet::new() }
     }
 
     /// Removes the diagnostics of expected failures. Failed assertions of checks that are not expected
@@ -79,30 +61,5 @@ impl Expectations {
                 Diagnostic::error("Missing expected failure", detail).at(span.clone())
             })
             .collect()
-    }
-}
-
-/// Returns the address of a checkable object.
-fn address(reference: &Reference) -> Option<String> {
-    let key = match reference.remaining.first() {
-        None => None,
-        Some(key @ (PathStep::Index(_) | PathStep::Key(_))) => Some(key),
-        Some(PathStep::Attribute(_)) => return None,
-    };
-    let subject = &reference.subject;
-    match subject {
-        ReferenceSubject::Variable(_) if key.is_none() => Some(subject.to_string()),
-        ReferenceSubject::Resource { mode: ReferenceMode::Managed, kind, name }
-            if matches!(&**kind, "output" | "check") && key.is_none() =>
-        {
-            Some(format!("{kind}.{name}"))
-        }
-        ReferenceSubject::Resource { mode: ReferenceMode::Managed, kind, .. } if &**kind == "run" => None,
-        ReferenceSubject::Resource { .. } => Some(match key {
-            Some(PathStep::Index(index)) => format!("{subject}[{index}]"),
-            Some(PathStep::Key(key)) => format!("{subject}[{}]", wardian_lang::quote_string(key)),
-            _ => subject.to_string(),
-        }),
-        _ => None,
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use wardian_address::{
     InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
 };
-use wardian_config::{Target, TestCommand, TestFile, TestPlanMode, TestRun, TestValue, variables_for_run};
+use wardian_config::{Target, TestCommand, TestFile, TestPlanAddresses, TestPlanMode, TestRun, TestValue, variables_for_run};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
     Action, Console, EngineContext, Mode, Plan, PlanOptions, StateSink, StopSignal, TargetAddress,
@@ -136,8 +136,8 @@ impl<'s, 'a> RunInputs<'s, 'a> {
         executed: &mut Executed<'a>,
         found: &mut Diagnostics,
     ) -> Result<TestStatus, Diagnostics> {
-        let (mut expectations, problems) = Expectations::new(&self.run.expect_failures);
-        problems.into_result(())?;
+        let mut expectations = Expectations::new(&self.run.expect_failures);
+        self.run.problems().clone().into_result(())?;
         let prepared = self.configurations.get(self.host, self.file, self.run).await?;
         executed.override_warnings = unknown_targets(prepared.configuration(), self.file.overrides.iter());
         found.extend(unknown_targets(prepared.configuration(), self.run.overrides.iter()));
@@ -247,29 +247,15 @@ impl<'s, 'a> RunInputs<'s, 'a> {
 
     fn plan_options(&self) -> Result<PlanOptions, Diagnostics> {
         let options = &self.run.options;
-        let mut problems = Diagnostics::new();
-        let mut replace = Vec::new();
-        for (target, span) in &options.replace {
-            match target_address(target) {
-                TargetAddress::Instance(instance) => replace.push(instance),
-                TargetAddress::Resource(resource) => {
-                    let module = resource.module.unkeyed_instance();
-                    replace.push(resource.in_module(&module).instance(InstanceKey::None));
-                }
-                TargetAddress::Module(_) => {
-                    let detail = "Only resource instances can be replaced, not modules.";
-                    problems.push(Diagnostic::error("Invalid target address", detail).at(span.clone()));
-                }
-            }
-        }
-        problems.into_result(PlanOptions {
+        let TestPlanAddresses { targets, replace } = options.addresses()?;
+        Ok(PlanOptions {
             mode: match options.mode {
                 TestPlanMode::Normal => Mode::Normal,
                 TestPlanMode::RefreshOnly => Mode::RefreshOnly,
             },
             refresh: options.refresh,
-            targets: options.targets.iter().map(|(target, _)| target_address(target)).collect(),
-            replace,
+            targets: targets.iter().map(target_address).collect(),
+            replace: replace.iter().filter_map(instance_address).collect(),
             parallelism: self.parallelism,
             ..PlanOptions::default()
         })
@@ -391,19 +377,34 @@ fn in_run(found: Diagnostics, file: &TestFile, context: &str) -> Diagnostics {
 }
 
 fn target_address(target: &Target) -> TargetAddress {
-    let key = |step: &Option<PathStep>| match step {
+    let resource_key = target.resource.as_ref().and_then(|resource| resource.key.as_ref());
+    let is_unkeyed = resource_key.is_none() && target.modules.iter().all(|(_, key)| key.is_none());
+    match instance_address(target) {
+        Some(instance) if is_unkeyed => TargetAddress::Resource(instance.config()),
+        Some(instance) => TargetAddress::Instance(instance),
+        None => TargetAddress::Module(module_instance(target)),
+    }
+}
+
+fn instance_address(target: &Target) -> Option<ResourceInstanceAddress> {
+    let resource = target.resource.as_ref()?;
+    let address =
+        module_instance(target).resource(resource.mode, resource.type_name.clone(), resource.name.clone());
+    Some(address.instance(instance_key(resource.key.as_ref())))
+}
+
+fn module_instance(target: &Target) -> ModuleInstance {
+    let root = ModuleInstance::root();
+    target
+        .modules
+        .iter()
+        .fold(root, |module, (name, step)| module.child(name.clone(), instance_key(step.as_ref())))
+}
+
+fn instance_key(step: Option<&PathStep>) -> InstanceKey {
+    match step {
         Some(PathStep::Index(index)) => InstanceKey::Int(*index),
         Some(PathStep::Key(key)) => InstanceKey::String(key.clone()),
         Some(PathStep::Attribute(_)) | None => InstanceKey::None,
-    };
-    let module = target
-        .modules
-        .iter()
-        .fold(ModuleInstance::root(), |module, (name, step)| module.child(name.clone(), key(step)));
-    let Some(resource) = &target.resource else { return TargetAddress::Module(module) };
-    let address = module.resource(resource.mode, resource.type_name.clone(), resource.name.clone());
-    if resource.key.is_none() && target.modules.iter().all(|(_, key)| key.is_none()) {
-        return TargetAddress::Resource(address.config());
     }
-    TargetAddress::Instance(address.instance(key(&resource.key)))
 }

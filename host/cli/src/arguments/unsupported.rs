@@ -2,7 +2,7 @@
 //! the error message therefore does not describe them as unknown.
 
 /// Commands, with their parents.
-const COMMANDS: [&str; 1] = ["test"];
+const COMMANDS: [&str; 0] = [];
 
 /// Options by command, whether or not they take a value.
 const OPTIONS: [(&str, &[&str]); 3] = [

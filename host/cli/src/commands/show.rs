@@ -118,7 +118,7 @@ async fn state(context: &CommandContext, state: Option<&State>, as_json: bool) -
 }
 
 /// Returns all objects in a state. Deposed objects follow the current object of their instance.
-fn state_objects<'a>(state: &'a State, schemas: &'a Schemas) -> Outcome<Vec<StateObject<'a>>> {
+pub(super) fn state_objects<'a>(state: &'a State, schemas: &'a Schemas) -> Outcome<Vec<StateObject<'a>>> {
     let mut objects = Vec::new();
     for (address, provider, instance) in state.instances() {
         if let Some(object) = &instance.current {

@@ -20,6 +20,7 @@ mod objects;
 mod plan;
 mod policy;
 mod schemas;
+mod test_messages;
 mod values;
 
 pub(crate) use audit::AuditDocument;
@@ -27,6 +28,7 @@ pub(crate) use messages::{Message, Summary, hook};
 pub(crate) use plan::{PlanDocument, PlanJson, reported_drift};
 pub(crate) use policy::PolicyDocument;
 pub(crate) use schemas::{functions_json, schemas_json};
+pub(crate) use test_messages::{Progress, TestBody, TestMessage};
 pub(crate) use wardian_app::go_json::{compact, pretty, write_compact};
 
 use checks::Check;

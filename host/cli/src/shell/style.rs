@@ -20,6 +20,10 @@ pub(crate) enum Paint {
     Success,
     /// A warning.
     Warning,
+    /// A failure.
+    Failure,
+    /// A step that is in progress.
+    Faint,
 }
 
 /// Returns text with an optional color.
@@ -31,6 +35,8 @@ pub(super) fn painted(text: PrintableText, paint: Paint, color: bool) -> Printab
         Paint::Bold => BOLD,
         Paint::Success => GREEN_BOLD,
         Paint::Warning => YELLOW,
+        Paint::Failure => RED,
+        Paint::Faint => DIM,
     };
     let mut painted = PrintableText::from(code);
     painted.append(&text);

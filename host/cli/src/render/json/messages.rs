@@ -22,6 +22,7 @@ use wardian_value::Str;
 use super::changes::ImportingDocument;
 use super::compact;
 use super::objects::Index;
+use super::test_messages::TestMessage;
 use super::values::{PlainValue, TypeDocument};
 use crate::product::Product;
 
@@ -58,6 +59,8 @@ pub(crate) enum Message<'a> {
     Outputs(&'a BTreeMap<Str, OutputValue>),
     /// An event about an object.
     Hook(Box<Hook<'a>>),
+    /// A step or a result of `test`.
+    Test(TestMessage<'a>),
 }
 
 /// The kind of a summary.
@@ -81,6 +84,7 @@ impl Message<'_> {
         match self {
             Self::Diagnostic(diagnostic) if diagnostic.is_error() => "error",
             Self::Diagnostic(_) => "warn",
+            Self::Test(test) => test.level(),
             _ => "info",
         }
     }
@@ -97,6 +101,7 @@ impl Message<'_> {
             Self::Summary(..) => "change_summary",
             Self::PlannedOutputs(_) | Self::Outputs(_) => "outputs",
             Self::Hook(hook) => hook.kind,
+            Self::Test(test) => test.kind(),
         }
     }
 
@@ -125,6 +130,7 @@ impl Message<'_> {
             Self::PlannedOutputs(outputs) => format!("Outputs: {}", outputs.len()),
             Self::Outputs(outputs) => format!("Outputs: {}", outputs.len()),
             Self::Hook(hook) => hook.text.clone(),
+            Self::Test(test) => test.text.clone(),
         }
     }
 }
@@ -159,6 +165,7 @@ impl Serialize for Line<'_> {
             Message::PlannedOutputs(outputs) => map.serialize_entry("outputs", &planned_outputs(outputs))?,
             Message::Outputs(outputs) => map.serialize_entry("outputs", &stored_outputs(outputs))?,
             Message::Hook(hook) => map.serialize_entry("hook", hook)?,
+            Message::Test(test) => test.serialize_entries(&mut map)?,
         }
         map.serialize_entry("type", self.message.kind())?;
         if let Message::Version(_) = self.message {
