@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::{Constraints, ModulePath, Version};
 use wardian_diagnostic::{Diagnostic, Span};
+use wardian_value::Str;
 
 use crate::blocks::ModuleCall;
 
@@ -57,6 +58,8 @@ impl FromIterator<(String, InstalledModule)> for InstalledModules {
 #[derive(Clone, Debug)]
 pub struct MissingModule {
     pub path: ModulePath,
+    /// The key of the run whose module contains the call; `None` for the root module's configuration.
+    pub(crate) run: Option<RunKey>,
     /// The `source` argument.
     pub source: String,
     pub source_span: Span,
@@ -82,12 +85,14 @@ pub enum MissingModuleReason {
 impl MissingModule {
     pub(crate) fn new(
         path: ModulePath,
+        run: Option<RunKey>,
         call: &ModuleCall,
         caller: &Path,
         reason: MissingModuleReason,
     ) -> Self {
         Self {
             path,
+            run,
             source: call.source.clone(),
             source_span: call.source_span.clone(),
             span: call.span.clone(),
@@ -99,7 +104,18 @@ impl MissingModule {
 
     /// Returns the key of the module in [`InstalledModules`].
     pub fn key(&self) -> String {
-        key(&self.path)
+        match &self.run {
+            Some(run) => run.module_key(&self.path),
+            None => key(&self.path),
+        }
+    }
+
+    /// Returns the header of the block that calls the module.
+    pub fn context(&self) -> String {
+        match (self.path.names().last(), &self.run) {
+            (None, Some(run)) => format!("run \"{}\"", run.name),
+            (name, _) => format!("module \"{}\"", name.map(|name| name.as_str()).unwrap_or_default()),
+        }
     }
 
     /// Returns the error for commands that do not install modules.
@@ -125,12 +141,27 @@ impl MissingModule {
                 )
             }
         };
-        let name = self.path.names().last().map(|name| name.as_str()).unwrap_or_default();
         let span = match self.reason {
             MissingModuleReason::NotInstalled => &self.span,
             MissingModuleReason::SourceChanged | MissingModuleReason::VersionChanged(_) => &self.source_span,
         };
-        Diagnostic::error(summary, detail).at(span.clone()).in_block(format!("module \"{name}\""))
+        Diagnostic::error(summary, detail).at(span.clone()).in_block(self.context())
+    }
+}
+
+/// The key of the module that a run executes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunKey {
+    /// The key in [`InstalledModules`].
+    pub(crate) key: String,
+    /// The run's name.
+    pub(crate) name: Str,
+}
+
+impl RunKey {
+    /// Returns the key of a module below the run's module.
+    pub(crate) fn module_key(&self, path: &ModulePath) -> String {
+        if path.is_root() { self.key.clone() } else { format!("{}.{}", self.key, key(path)) }
     }
 }
 

@@ -48,8 +48,8 @@ pub use names::{ResourceKey, resource_mode};
 pub use path::lexically_normalize;
 pub use test_files::{
     CheckableObject, ExpectedFailure, LoadedTests, MockDefaults, MockProvider, Override, OverrideDuring,
-    OverrideKind, TestCommand, TestFile, TestModule, TestPlanAddresses, TestPlanMode, TestPlanOptions,
-    TestProvider, TestRun, load_tests,
+    OverrideKind, RunConfiguration, RunModules, TestCommand, TestFile, TestModule, TestPlanAddresses,
+    TestPlanMode, TestPlanOptions, TestProvider, TestRun, load_tests,
 };
 pub use variables::{
     RootVariables, TestValue, VariableInputs, VariableSource, VariableText, automatic_files, given_variables,

@@ -23,7 +23,7 @@ use crate::blocks::ModuleCall;
 use crate::configuration::{Configuration, ModuleNode};
 use crate::files::Files;
 use crate::gated_files::GatedFiles;
-use crate::installed_modules::{InstalledModules, MissingModule, MissingModuleReason, key};
+use crate::installed_modules::{InstalledModules, MissingModule, MissingModuleReason, RunKey, key};
 use crate::module::Module;
 use crate::path::lexically_normalize;
 
@@ -84,36 +84,98 @@ impl LoadedRoot {
 
 /// Loads a configuration from the given files and from installed modules.
 pub fn load_root_with(files: &dyn Files, directory: &Path, installed: &InstalledModules) -> LoadedRoot {
-    let mut loader = Loader {
-        files,
-        installed,
-        read: BTreeMap::new(),
-        modules: BTreeMap::new(),
-        missing: Vec::new(),
-        problems: Diagnostics::new(),
-    };
+    let mut loader = Loader::new(files, installed);
     let directory = lexically_normalize(directory);
     loader.load(&ModulePath::root(), &directory, None, &mut Callers::default());
     if !loader.missing.is_empty() {
         let root = loader.modules.remove(&ModulePath::root()).map(|node| node.module);
         return LoadedRoot::Incomplete { root, missing: loader.missing, problems: loader.problems };
     }
-    match complete(loader.modules, loader.problems) {
+    match complete(loader.modules, loader.problems, None) {
         Ok(configuration) => LoadedRoot::Complete(configuration),
         Err(problems) => LoadedRoot::Invalid(problems),
     }
 }
 
-/// Completes the configuration: runs the checks that involve several modules.
+/// The module of a run: its key, and the call that a `module` block of a run is equivalent to.
+pub(crate) struct RunModuleCall {
+    pub(crate) run: RunKey,
+    pub(crate) call: ModuleCall,
+}
+
+/// Loads the modules that runs execute, each as the root module of a configuration. Files are read
+/// only once, even if several runs use them. Modules that must be installed first are returned; the
+/// configuration of a run is `None` if a module is missing or invalid.
+pub(crate) fn load_run_modules(
+    files: &dyn Files,
+    directory: &Path,
+    installed: &InstalledModules,
+    calls: Vec<RunModuleCall>,
+    problems: &mut Diagnostics,
+) -> (Vec<Option<Configuration>>, Vec<MissingModule>) {
+    let mut loader = Loader::new(files, installed);
+    let mut configurations = Vec::new();
+    let mut missing = Vec::new();
+    for RunModuleCall { run, call } in calls {
+        let context = format!("run \"{}\"", run.name);
+        loader.run = Some(run);
+        loader.load_called(&ModulePath::root(), directory, &call, &mut Callers::default());
+        let modules = std::mem::take(&mut loader.modules);
+        let has_missing = !loader.missing.is_empty();
+        missing.append(&mut loader.missing);
+        let found = std::mem::take(&mut loader.problems);
+        let found = found.into_iter().map(|problem| match &problem.subject {
+            Some(span) if Arc::ptr_eq(&span.file, &call.span.file) => problem.in_block(&context),
+            _ => problem,
+        });
+        let found = Diagnostics::from(found.collect::<Vec<_>>());
+        // The errors of a module that another run uses have already been reported.
+        let is_invalid = modules.values().any(|node| node.module.has_errors);
+        let configuration = if has_missing || is_invalid {
+            extend_once(problems, found);
+            None
+        } else {
+            match complete(modules, found, loader.run.as_ref()) {
+                Ok(configuration) => {
+                    extend_once(problems, configuration.warnings.clone());
+                    Some(configuration)
+                }
+                Err(found) => {
+                    extend_once(problems, found);
+                    None
+                }
+            }
+        };
+        configurations.push(configuration);
+    }
+    (configurations, missing)
+}
+
+/// Adds problems that have not been added before, because several runs may use a module.
+fn extend_once(problems: &mut Diagnostics, found: Diagnostics) {
+    for problem in found {
+        if !problems.iter().any(|known| *known == problem) {
+            problems.push(problem);
+        }
+    }
+}
+
+/// Completes the configuration: runs the checks that involve several modules. `run` is the run that
+/// executes the configuration's root module.
 fn complete(
     modules: BTreeMap<ModulePath, ModuleNode>,
     mut problems: Diagnostics,
+    run: Option<&RunKey>,
 ) -> Result<Configuration, Diagnostics> {
     let mut configuration =
         Configuration { modules, warnings: Diagnostics::new(), unresolved: Diagnostics::new() };
     if let Some(root) = configuration.modules.get(&ModulePath::root()) {
         check_root(&root.module, &mut problems);
+        if let Some(run) = run {
+            check_run_module(&root.module, run, &mut problems);
+        }
     }
+    configuration.warn_of_backends(run.is_some(), &mut problems);
     configuration.check_imports(&mut problems);
     // If a file could not be read, it is unknown which providers were intended.
     let mut unresolved = Diagnostics::new();
@@ -149,9 +211,45 @@ fn check_root(module: &Module, problems: &mut Diagnostics) {
     }
 }
 
+/// Reports content that only the root module under test can have.
+fn check_run_module(module: &Module, run: &RunKey, problems: &mut Diagnostics) {
+    for import in &module.imports {
+        let detail = format!(
+            "The run \"{}\" executes this module, but import blocks have an effect only in the root module \
+             under test.",
+            run.name
+        );
+        problems.push(
+            Diagnostic::error("Invalid import configuration", detail)
+                .at(import.span.clone())
+                .in_block("import"),
+        );
+    }
+}
+
+impl Configuration {
+    /// Warns about `backend` blocks in modules. In a configuration that a run executes, the block of
+    /// the root module has no effect either.
+    fn warn_of_backends(&self, is_run: bool, problems: &mut Diagnostics) {
+        for node in self.modules().filter(|node| is_run || !node.path.is_root()) {
+            if let Some(backend) = &node.module.backend {
+                let detail = "A module cannot determine where the state is stored; this block has no effect \
+                              when the module is called by another module or by a test.";
+                problems.push(
+                    Diagnostic::warning("Backend configuration ignored", detail)
+                        .at(backend.span.clone())
+                        .in_block("terraform"),
+                );
+            }
+        }
+    }
+}
+
 struct Loader<'a> {
     files: &'a dyn Files,
     installed: &'a InstalledModules,
+    /// The run whose module is the root module.
+    run: Option<RunKey>,
     /// The modules by directory; `None` if the module could not be read.
     read: BTreeMap<PathBuf, Option<Arc<Module>>>,
     modules: BTreeMap<ModulePath, ModuleNode>,
@@ -165,6 +263,27 @@ struct Callers {
     directories: Vec<PathBuf>,
     /// The root directories of the installed packages that contain the modules.
     packages: Vec<PathBuf>,
+}
+
+impl<'a> Loader<'a> {
+    fn new(files: &'a dyn Files, installed: &'a InstalledModules) -> Self {
+        Self {
+            files,
+            installed,
+            run: None,
+            read: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            missing: Vec::new(),
+            problems: Diagnostics::new(),
+        }
+    }
+
+    fn key(&self, path: &ModulePath) -> String {
+        match &self.run {
+            Some(run) => run.module_key(path),
+            None => key(path),
+        }
+    }
 }
 
 impl Loader<'_> {
@@ -213,7 +332,10 @@ impl Loader<'_> {
             }
             ModuleSource::Registry(_) | ModuleSource::Remote(_) => {
                 let Some(installed) = self.installed_directory(path, caller, call, &source) else { return };
-                (lexically_normalize(&installed), Some(source::package_directory(&installed, &key(path))))
+                (
+                    lexically_normalize(&installed),
+                    Some(source::package_directory(&installed, &self.key(path))),
+                )
             }
         };
         if above.directories.contains(&target) {
@@ -236,7 +358,7 @@ impl Loader<'_> {
         call: &ModuleCall,
         source: &ModuleSource,
     ) -> Option<PathBuf> {
-        let reason = match self.installed.get(&key(path)) {
+        let reason = match self.installed.get(&self.key(path)) {
             None => MissingModuleReason::NotInstalled,
             Some(module) if module.source != source.full_address() => MissingModuleReason::SourceChanged,
             Some(module) => match (&call.version, &module.version) {
@@ -248,7 +370,7 @@ impl Loader<'_> {
                 _ => return Some(module.directory.clone()),
             },
         };
-        self.missing.push(MissingModule::new(path.clone(), call, caller, reason));
+        self.missing.push(MissingModule::new(path.clone(), self.run.clone(), call, caller, reason));
         None
     }
 

@@ -37,7 +37,7 @@ impl Module {
     }
 
     /// Returns every provider configuration that the module declares or to which it refers.
-    fn provider_names(&self) -> BTreeMap<Name, Option<Span>> {
+    pub(crate) fn provider_names(&self) -> BTreeMap<Name, Option<Span>> {
         let mut names = BTreeMap::new();
         let mut add = |reference: &ProviderReference, otherwise: &Span| {
             let span = reference.span.clone().unwrap_or_else(|| otherwise.clone());

@@ -8,6 +8,9 @@ mod file_names;
 mod mocks;
 mod overrides;
 mod references;
+mod run_checks;
+mod run_configuration;
+mod run_modules;
 mod runs;
 
 use std::collections::BTreeMap;
@@ -23,6 +26,8 @@ use crate::blocks::{Backend, Condition, ProviderConfig, ProviderReference, Targe
 
 pub use file::load_tests;
 pub use references::{CheckableObject, ExpectedFailure};
+pub use run_configuration::RunConfiguration;
+pub use run_modules::RunModules;
 
 /// The test files of a root module.
 #[derive(Clone, Debug, Default)]

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
-use wardian_config::{MemoryFiles, load_root_from, references, span_of};
+use wardian_config::{InstalledModules, MemoryFiles, load_root_from, load_tests, references, span_of};
+use wardian_diagnostic::Diagnostics;
 use wardian_value::{Path as ValuePath, PathStep};
 
 const WORDS: &[&str] = &[
@@ -126,6 +128,98 @@ fn load(text: &[u8]) {
     }
 }
 
+/// Words of test files and mock data files.
+const TEST_WORDS: &[&str] = &[
+    "run \"a\"",
+    "run",
+    "variables",
+    "variable \"v\"",
+    "test",
+    "mock_provider \"a\"",
+    "mock_resource \"a_b\"",
+    "mock_data",
+    "override_resource",
+    "override_data",
+    "override_module",
+    "provider \"a\"",
+    "module",
+    "assert",
+    "plan_options",
+    "backend \"local\"",
+    "{",
+    "}",
+    "\n",
+    "=",
+    "source",
+    "\"./m\"",
+    "\"a/b/c\"",
+    "command",
+    "plan",
+    "mode",
+    "target",
+    "replace",
+    "providers",
+    "expect_failures",
+    "values",
+    "outputs",
+    "defaults",
+    "override_during",
+    "state_key",
+    "parallel",
+    "condition",
+    "[",
+    "]",
+    "module.m[0]",
+    "module",
+    ".",
+    "data",
+    "a_b.c[\"k\"]",
+    "output.x",
+    "var.x",
+    "upper(1)",
+    "[\"é\"]",
+    "1",
+    "null",
+    "\"a.b\"",
+    "alias",
+    ",",
+];
+
+fn load_test_file(text: &[u8]) {
+    for [first, second] in [
+        ["tests/a.tftest.hcl", "m/a.tfmock.hcl"],
+        ["a.tftest.json", "m/a.tfmock.json"],
+        ["a.tofutest.hcl", "m/main.tf"],
+    ] {
+        let main = br#"resource "a_b" "c" {}"#.to_vec();
+        let test = br#"mock_provider "z" {
+  source = "./m"
+}
+"#
+        .to_vec();
+        let files = MemoryFiles::new([
+            ("main.tf", main),
+            ("tests/z.tftest.hcl", test),
+            (first, text.to_vec()),
+            (second, text.to_vec()),
+        ]);
+        let mut problems = Diagnostics::new();
+        let root = Arc::new(load_root_from(&files, Path::new("")).unwrap());
+        let tests = load_tests(&files, Path::new(""), Path::new("tests"), &mut problems);
+        let installed = InstalledModules::default();
+        let modules = tests.load_modules(&files, Path::new(""), &installed, &mut problems);
+        let _ = (tests.check_providers(&root), tests.check(&root, &modules));
+        for file in tests.files.values() {
+            for run in &file.runs {
+                let _ = run.options.addresses();
+                if let Some(configuration) = modules.configuration(&root, file, run) {
+                    let _ = configuration.for_run(file, run);
+                }
+            }
+        }
+    }
+}
+
 fn load_as(text: &[u8], names: [&str; 2]) {
     let files = MemoryFiles::new(names.map(|name| (name, text.to_vec())));
     if let Ok(configuration) = load_root_from(&files, Path::new("")) {
@@ -170,6 +264,58 @@ proptest! {
     #[test]
     fn arbitrary_json_words_return_a_result(words in prop::collection::vec(prop::sample::select(JSON_WORDS), 0..40)) {
         load(words.join(" ").as_bytes());
+    }
+
+    #[test]
+    fn arbitrary_test_files_return_a_result(bytes in any::<Vec<u8>>()) {
+        load_test_file(&bytes);
+    }
+
+    #[test]
+    fn arbitrary_words_of_test_files_return_a_result(
+        words in prop::collection::vec(prop::sample::select(TEST_WORDS), 0..40),
+    ) {
+        load_test_file(words.join(" ").as_bytes());
+    }
+
+    #[test]
+    fn truncated_test_file_returns_a_result(cut in 0usize..900) {
+        let text = r#"
+test {
+  parallel = true
+}
+variables {
+  a = 1
+}
+mock_provider "a" {
+  alias  = "b"
+  source = "./m"
+  mock_resource "a_b" {
+    defaults = { c = [1] }
+  }
+  override_data {
+    target = module.m["é"].data.a.b[0]
+    values = { c = upper("d") }
+  }
+}
+run "a" {
+  command         = plan
+  providers       = { a = a.b }
+  expect_failures = [var.a, output.b, check.c, a_b.c[0]]
+  plan_options {
+    target  = [module.m, a_b.c]
+    replace = [a_b.c["é"]]
+  }
+  module {
+    source = "./m"
+  }
+  assert {
+    condition     = run.b.c == "${output.b}"
+    error_message = "d"
+  }
+}
+"#;
+        load_test_file(text.get(..cut).unwrap_or(text).as_bytes());
     }
 
     #[test]

@@ -97,8 +97,7 @@ pub(crate) fn passed_providers(
     let Some(items) = attribute.expression.as_object_items() else {
         let detail = "The \"providers\" argument must be a map from the provider configurations of the \
                       called module to those of the calling module, such as { aws = aws.west }.";
-        problems
-            .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
+        problems.push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.beginning()));
         return Vec::new();
     };
     let mut pairs: Vec<(ProviderReference, ProviderReference)> = Vec::new();
@@ -116,7 +115,7 @@ pub(crate) fn passed_providers(
                 "Duplicate provider address",
                 "A provider configuration with this name is already passed.",
             );
-            diagnostic.subject = inside.span;
+            diagnostic.subject = here.span;
             problems.push(diagnostic);
         } else {
             pairs.push((inside, here));

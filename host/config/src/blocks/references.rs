@@ -14,8 +14,7 @@ pub(super) fn depends_on(content: &Content<'_>, problems: &mut Diagnostics) -> V
     };
     let Some(items) = attribute.expression.as_tuple_items() else {
         let detail = "A list of references is required here.";
-        problems
-            .push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.span().clone()));
+        problems.push(Diagnostic::error("Invalid expression", detail).at(attribute.expression.beginning()));
         return Vec::new();
     };
     items.iter().filter_map(|item| dependency(item, problems)).collect()

@@ -37,6 +37,9 @@ pub(super) enum Keywords {
 /// Keywords of references to other kinds of objects.
 const KEYWORDS: [&str; 7] = ["var", "local", "path", "terraform", "each", "count", "self"];
 
+/// Names that cannot begin a reference.
+const RESERVED_ROOTS: [&str; 3] = ["template", "lazy", "arg"];
+
 impl Target {
     /// Parses an address.
     pub(super) fn parse(traversal: &Traversal, keywords: Keywords) -> Result<Self, Diagnostic> {
@@ -77,46 +80,52 @@ impl Target {
     pub(crate) fn parse_in_test(traversal: &Traversal) -> Result<Self, Diagnostic> {
         let mut steps = Steps { traversal, next: 0 };
         let mut modules = Vec::new();
-        let mut root = Some(traversal.root.clone());
-        let mut rest = traversal.span.clone();
-        while root.as_deref() == Some("module") {
-            let Some(name) = steps.name() else {
-                let prefix = match steps.next.checked_sub(1).and_then(|last| traversal.steps.get(last)) {
-                    Some(step) => &step.span,
-                    None => &traversal.root_span,
-                };
+        let mut root = traversal.root.clone();
+        let mut root_span = &traversal.root_span;
+        while &*root == "module" {
+            let place = steps.step().map_or(root_span, |step| &step.span);
+            let name = steps.name().ok_or_else(|| {
                 let detail = "\"module\" must be followed by a dot and the name of a module call.";
-                return Err(Diagnostic::error("Invalid address operator", detail).at(prefix.clone()));
-            };
+                Diagnostic::error("Invalid address operator", detail).at(place.clone())
+            })?;
             modules.push((name, steps.key()));
-            if let Some(step) = steps.step() {
-                rest = Span { start: step.span.start, ..traversal.span.clone() };
-                root = steps.name();
-                if root.is_none() {
-                    return Err(invalid("A module is followed by a dot and a resource.", &step.span));
-                }
-            } else {
+            let Some(step) = steps.step() else {
                 return Ok(Self { modules, resource: None });
-            }
+            };
+            root_span = &step.span;
+            root = steps.name().ok_or_else(|| {
+                let detail = "A module is followed by a dot and a resource or another module.";
+                Diagnostic::error("Invalid address operator", detail).at(root_span.clone())
+            })?;
         }
-        let root = root.unwrap_or_else(|| traversal.root.clone());
         let mode = match &*root {
             "data" => Some(ResourceMode::Data),
             "ephemeral" => Some(ResourceMode::Ephemeral),
             "resource" => Some(ResourceMode::Managed),
             _ => None,
         };
-        if mode.is_none() && KEYWORDS.contains(&&*root) {
+        let rest = Span { start: root_span.start, ..traversal.span.clone() };
+        if mode.is_none() && (KEYWORDS.contains(&&*root) || RESERVED_ROOTS.contains(&&*root)) {
             return Err(invalid(reserved(&root), &rest));
         }
-        let incomplete = || invalid("A resource needs its type and its name with a dot between them.", &rest);
-        let type_name = if mode.is_some() { steps.name().ok_or_else(incomplete)? } else { root };
-        let name = steps.name().ok_or_else(incomplete)?;
+        let incomplete = "A resource needs its type and its name with a dot between them.";
+        let (type_name, missing_name) = match (mode, steps.step()) {
+            (None, _) => (root, rest),
+            (Some(_), None) => return Err(invalid(incomplete, root_span)),
+            (Some(_), Some(step)) => {
+                let name = steps.name().ok_or_else(|| invalid(incomplete, &step.span))?;
+                (name, step.span.clone())
+            }
+        };
+        let place = steps.step().map_or(&missing_name, |step| &step.span);
+        let name = steps.name().ok_or_else(|| invalid(incomplete, place))?;
         let key = steps.key();
         if let Some(step) = steps.step() {
             let detail =
                 "The address must end with the resource's name, or with an instance key in brackets.";
-            return Err(invalid(detail, &step.span));
+            // An attribute can be mistaken for a key.
+            let after = if key.is_none() { traversal.steps.get(steps.next + 1) } else { None };
+            return Err(invalid(detail, &after.unwrap_or(step).span));
         }
         let mode = mode.unwrap_or(ResourceMode::Managed);
         Ok(Self { modules, resource: Some(TargetResource { mode, type_name, name, key }) })

@@ -27,7 +27,7 @@ impl FileSuffixes {
             .into_iter()
             // A name that is not valid Unicode cannot be displayed without loss.
             .filter_map(|name| name.into_string().ok())
-            .filter(|name| !name.starts_with('.') && !(name.starts_with('#') && name.ends_with('#')))
+            .filter(|name| !(name.starts_with('.') || name.starts_with('#') && name.ends_with('#')))
             .collect();
         let is_replaced = |name: &str| {
             self.terraform.iter().zip(self.opentofu).any(|(suffix, other)| {

@@ -10,7 +10,7 @@ use wardian_lang::{Block, parse_body, parse_json_body};
 use wardian_value::Str;
 
 use super::file_names::MOCK_DATA_FILES;
-use super::overrides::{Overrides, check_without_references, override_during};
+use super::overrides::{Overrides, mocked_values, override_during};
 use super::{MockDefaults, MockProvider, OverrideDuring, OverrideKind};
 use crate::content::{Content, Shape, labels};
 use crate::files::Files;
@@ -115,10 +115,7 @@ impl MockDefaults {
         };
         let [label] = labels(block, ["type"], problems)?;
         let content = SHAPE.read(&block.body, problems);
-        let defaults = content.expression("defaults");
-        if let Some(defaults) = &defaults {
-            check_without_references(defaults, problems);
-        }
+        let defaults = content.expression("defaults").map(|defaults| mocked_values(&defaults, problems));
         let is_data = &*block.kind == "mock_data";
         Some(Self {
             mode: if is_data { ResourceMode::Data } else { ResourceMode::Managed },

@@ -1,6 +1,7 @@
 //! Reads override blocks, and the values of overrides and mocks.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Expression};
@@ -21,7 +22,7 @@ impl OverrideKind {
         }
     }
 
-    fn block_type(self) -> &'static str {
+    pub(super) fn block_type(self) -> &'static str {
         match self {
             Self::Resource => "override_resource",
             Self::Data => "override_data",
@@ -96,8 +97,8 @@ impl Overrides {
     pub(super) fn add_missing(&mut self, others: Self) {
         for other in others.list {
             let key = (other.kind, other.target.to_string());
-            if !self.known.contains_key(&key) {
-                self.known.insert(key, other.span.clone());
+            if let Entry::Vacant(entry) = self.known.entry(key) {
+                entry.insert(other.span.clone());
                 self.list.push(other);
             }
         }
@@ -168,13 +169,11 @@ fn read(
 fn values(kind: OverrideKind, content: &Content<'_>, problems: &mut Diagnostics) -> Option<Expression> {
     let name = kind.values_argument();
     let attribute = content.attribute(name)?;
-    check_without_references(&attribute.expression, problems);
-    let is_object = match attribute.expression.as_constant() {
+    let expression = mocked_values(&attribute.expression, problems);
+    let is_object = match expression.as_constant() {
         Some(value) => !value.is_null() && matches!(value.ty(), Type::Object(_) | Type::Map(_)),
         // Function calls are evaluated when the test is run.
-        None => {
-            attribute.expression.references().is_empty() || attribute.expression.as_object_items().is_some()
-        }
+        None => expression.references().is_empty() || expression.as_object_items().is_some(),
     };
     if !is_object {
         let detail = format!("The \"{name}\" argument must be an object.");
@@ -182,18 +181,30 @@ fn values(kind: OverrideKind, content: &Content<'_>, problems: &mut Diagnostics)
             .push(Diagnostic::error(format!("Invalid {name} attribute"), detail).at(attribute.span.clone()));
         return None;
     }
-    Some(attribute.expression.clone())
+    Some(expression)
 }
 
-/// Reports references, because the values of mocks are constant except for function calls.
-pub(super) fn check_without_references(expression: &Expression, problems: &mut Diagnostics) {
+/// Returns the values of a mock, which are constant except for function calls. In JSON, strings are
+/// literals.
+pub(super) fn mocked_values(expression: &Expression, problems: &mut Diagnostics) -> Expression {
+    if let Ok(value) = expression.evaluate_constant() {
+        return Expression::constant(value, expression.span());
+    }
     problems.extend(expression.check());
     for reference in expression.references() {
-        let root = reference.span.text().find(['.', '[']).unwrap_or_else(|| reference.span.text().len());
-        let span = Span { end: reference.span.start + root, ..reference.span.clone() };
+        let text = reference.span.text();
+        let length = text.find(['.', '[']).unwrap_or(text.len());
+        let span = Span { end: reference.span.start + length, ..reference.span.clone() };
         let detail = "Mocked values cannot refer to other objects.";
         problems.push(Diagnostic::error("Variables not allowed", detail).at(span));
     }
+    if expression.references().is_empty()
+        && expression.function_calls().is_empty()
+        && let Err(found) = expression.evaluate_constant()
+    {
+        problems.extend(found);
+    }
+    expression.clone()
 }
 
 /// Reads the `override_during` argument.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wardian_address::ConstraintDialect;
+use wardian_address::{ConstraintDialect, ProviderAddress, ProviderAddressError};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Attribute, Block};
 use wardian_module_source::{ModuleSource, ModuleSourceError, RegistryModuleSource};
@@ -13,7 +13,9 @@ use super::{
     ExpectedFailure, OverrideDuring, OverrideKind, TestCommand, TestModule, TestPlanMode, TestPlanOptions,
     TestRun,
 };
-use crate::blocks::{Backend, conditions, constraints, passed_providers, static_references};
+use crate::blocks::{
+    Backend, ProviderReference, conditions, constraints, passed_providers, static_references,
+};
 use crate::content::{Content, Shape, label_count, labels, one_too_many, unexpected_block};
 use crate::names::check_name;
 
@@ -95,10 +97,7 @@ impl TestRun {
             variables: only("variables", problems)
                 .map(|variables| variables_in(variables, problems))
                 .unwrap_or_default(),
-            providers: content
-                .attribute("providers")
-                .map(|attribute| passed_providers(attribute, problems))
-                .unwrap_or_default(),
+            providers: providers(&content, problems),
             state_key: content.text("state_key", problems).map(|(key, span)| (Str::from(key), span)),
             parallel: content.flag("parallel", problems).unwrap_or(defaults.parallel),
             skip_cleanup: content.flag("skip_cleanup", problems).unwrap_or(defaults.skip_cleanup),
@@ -110,6 +109,33 @@ impl TestRun {
             span: block.header_span.clone(),
         })
     }
+}
+
+fn providers(
+    content: &Content<'_>,
+    problems: &mut Diagnostics,
+) -> Vec<(ProviderReference, ProviderReference)> {
+    let Some(attribute) = content.attribute("providers") else { return Vec::new() };
+    let pairs = passed_providers(attribute, problems);
+    for reference in pairs.iter().flat_map(|(inside, here)| [inside, here]) {
+        match ProviderAddress::implied_by_local_name(&reference.local_name) {
+            Ok(_) | Err(ProviderAddressError::RedundantPrefix { .. }) => {}
+            Err(error) => {
+                let problem = Diagnostic::error("Invalid provider local name", format!("{error}."));
+                problems.push(match &reference.span {
+                    Some(span) => problem.at(local_name_span(span)),
+                    None => problem,
+                });
+            }
+        }
+    }
+    pairs
+}
+
+/// Returns the span of the local name in a reference to a provider configuration.
+pub(super) fn local_name_span(reference: &Span) -> Span {
+    let length = reference.text().find('.').unwrap_or(reference.end - reference.start);
+    Span { end: reference.start + length, ..reference.clone() }
 }
 
 /// Returns the number of labels of a block type in a run.
@@ -173,10 +199,12 @@ impl TestModule {
             blocks: &[],
         };
         let content = SHAPE.read(&block.body, problems);
-        let version = content.nullable_text("version", problems).and_then(|(text, span)| {
-            let constraints = constraints(&text, ConstraintDialect::Module, &span, problems)?;
-            Some((constraints, span))
-        });
+        let version = match content.nullable_text("version", problems) {
+            None => None,
+            Some((text, span)) => {
+                Some((constraints(&text, ConstraintDialect::Module, &span, problems)?, span))
+            }
+        };
         let Some(attribute) = content.attribute("source") else {
             let detail = "The source of the module that the run executes is required.";
             problems.push(
