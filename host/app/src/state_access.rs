@@ -62,6 +62,8 @@ pub enum LockPurpose {
     Import,
     /// `state restore`
     Restoration,
+    /// `test`
+    Test,
 }
 
 impl LockPurpose {
@@ -81,6 +83,7 @@ impl LockPurpose {
             Self::WorkspaceDeletion => "workspace-delete",
             Self::Import => "import",
             Self::Restoration => "state-restore",
+            Self::Test => "test",
         }
     }
 }

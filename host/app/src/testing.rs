@@ -1,12 +1,17 @@
 //! Provides tests with configurations, plugins and records of real objects.
 
+mod record;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wardian_config::{Configuration, Files, GatedFiles, LoadedTests, TestFile, TestRun, load_tests};
+use wardian_config::{
+    Configuration, Files, GatedFiles, LoadedTests, MissingModule, RunConfiguration, RunModules, TestFile,
+    TestRun, load_tests,
+};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{EngineContext, Silent};
 use wardian_install::lock_file::LockFile;
@@ -15,7 +20,11 @@ use wardian_testing::{StateRecorder, TestHost};
 
 use crate::context::AppContext;
 use crate::error::AppError;
+use crate::module_manifest;
 use crate::plugins::Plugins;
+
+pub use record::LeftRecord;
+use record::TestRecord;
 
 impl AppContext {
     /// Reads the test files of the configuration in the current directory.
@@ -23,15 +32,30 @@ impl AppContext {
     /// # Errors
     /// Returns all errors in test files.
     pub fn load_tests(&self, test_directory: &Path) -> Result<(LoadedTests, Diagnostics), Diagnostics> {
-        let everything = GatedFiles::default();
-        let files: &dyn Files = match &self.confinement {
-            Some(confinement) => confinement,
-            None => &everything,
-        };
         let mut problems = Diagnostics::new();
-        let tests = load_tests(files, Path::new("."), test_directory, &mut problems);
+        let tests = self.with_files(|files| load_tests(files, Path::new("."), test_directory, &mut problems));
         let warnings = problems.clone();
         problems.into_result(()).map(|()| (tests, warnings))
+    }
+
+    /// Loads the modules that runs execute instead of the root module.
+    ///
+    /// # Errors
+    /// Returns all errors in these modules, and an error for each module that is not installed.
+    pub fn load_run_modules(&self, tests: &LoadedTests) -> Result<RunModules, Diagnostics> {
+        let installed = module_manifest::read_installed_modules(&self.data_directory());
+        let mut problems = Diagnostics::new();
+        let modules =
+            self.with_files(|files| tests.load_modules(files, Path::new("."), &installed, &mut problems));
+        problems.extend(modules.missing.iter().map(MissingModule::diagnostic));
+        problems.into_result(modules)
+    }
+
+    fn with_files<T>(&self, read: impl FnOnce(&dyn Files) -> T) -> T {
+        match &self.confinement {
+            Some(confinement) => read(confinement),
+            None => read(&GatedFiles::default()),
+        }
     }
 }
 
@@ -39,6 +63,7 @@ impl AppContext {
 pub struct AppTestHost<'a> {
     app: &'a AppContext,
     root: Arc<Configuration>,
+    modules: RunModules,
     lock: LockFile,
     parallelism: usize,
     /// The plugins, by the providers and provisioners that a configuration requires.
@@ -49,10 +74,16 @@ impl<'a> AppTestHost<'a> {
     /// Returns the environment for the tests of a root module.
     ///
     /// # Errors
-    /// Returns an error if the dependency lock file cannot be read.
-    pub fn new(app: &'a AppContext, root: Arc<Configuration>, parallelism: usize) -> Result<Self, AppError> {
+    /// Returns an error if a module that a run executes, or the dependency lock file, cannot be read.
+    pub fn new(
+        app: &'a AppContext,
+        root: Arc<Configuration>,
+        tests: &LoadedTests,
+        parallelism: usize,
+    ) -> Result<Self, AppError> {
+        let modules = app.load_run_modules(tests)?;
         let lock = app.lock_file()?;
-        Ok(Self { app, root, lock, parallelism, plugins: RefCell::default() })
+        Ok(Self { app, root, modules, lock, parallelism, plugins: RefCell::default() })
     }
 
     fn plugins(&self, configuration: &Configuration) -> Result<Arc<Plugins>, AppError> {
@@ -78,9 +109,18 @@ fn provisioner_types(configuration: &Configuration) -> Vec<String> {
 
 #[async_trait(?Send)]
 impl TestHost for AppTestHost<'_> {
-    fn configuration(&self, file: &TestFile, run: &TestRun) -> Result<Configuration, Diagnostics> {
-        let _ = (file, run);
-        Ok((*self.root).clone())
+    fn configuration(&self, file: &TestFile, run: &TestRun) -> Result<RunConfiguration, Diagnostics> {
+        match self.modules.configuration(&self.root, file, run) {
+            Some(configuration) => configuration.for_run(file, run),
+            None => {
+                let detail = format!("The module of the run \"{}\" was not loaded.", run.name);
+                Err(Diagnostic::bug("Module not loaded", detail).into())
+            }
+        }
+    }
+
+    fn check_file(&self, file: &TestFile) -> Diagnostics {
+        file.check(&self.root, &self.modules)
     }
 
     fn engine(&self, configuration: Arc<Configuration>) -> Result<EngineContext, Diagnostics> {
@@ -90,10 +130,16 @@ impl TestHost for AppTestHost<'_> {
 
     async fn begin_apply(
         &self,
-        _file: &TestFile,
-        _key: &str,
-        _base: &State,
+        file: &TestFile,
+        run: &TestRun,
+        key: &str,
+        base: &State,
     ) -> Result<Box<dyn StateRecorder>, Diagnostics> {
-        Err(Diagnostic::error("Not recorded", "").into())
+        let record = TestRecord::begin(self.app, file, run, key, base).await;
+        record.map(|record| Box::new(record) as Box<dyn StateRecorder>).map_err(AppError::into_diagnostics)
+    }
+
+    fn keep(&self, file: &TestFile, run: &TestRun, key: &str) -> Result<(), Diagnostics> {
+        record::keep(self.app, file, run, key).map_err(AppError::into_diagnostics)
     }
 }

@@ -379,7 +379,7 @@ impl ModuleNode {
                 visits.expression(&input.expression);
             }
         }
-        for config in module.provider_configs.values() {
+        for config in module.provider_configs.values().filter(|config| !config.is_in_test_file) {
             visits.context = format!("provider \"{}\"", config.local_name);
             visits.body(&config.body);
         }

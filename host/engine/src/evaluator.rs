@@ -360,9 +360,8 @@ impl Evaluator {
         };
         let instance = address.module.unkeyed_instance();
         let mut scope = self.scope(&instance, RepetitionData::None);
-        if address.module.is_root()
+        if config.is_in_test_file
             && let Some(test) = &self.test
-            && test.provider_blocks.contains(&(config.local_name.clone(), config.alias.clone()))
         {
             scope = scope.with_test_values(&test.values);
         }

@@ -5,7 +5,7 @@
 //! on an instance, if it expands a module call, and if it evaluates a block of a test file. All
 //! other steps are the same as in other runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,8 +50,6 @@ pub struct TestValues {
 pub struct TestInputs {
     pub overrides: Arc<dyn Overrides>,
     pub values: TestValues,
-    /// The provider configurations of the root module whose blocks are in the test file.
-    pub provider_blocks: BTreeSet<(Str, Option<Str>)>,
 }
 
 impl fmt::Debug for TestInputs {

@@ -18,6 +18,21 @@ pub struct LeftObject {
     pub deposed: Option<String>,
 }
 
+/// A state that an earlier test has left.
+#[derive(Clone, Debug)]
+pub struct LeftState {
+    /// The path of the test file.
+    pub file: String,
+    /// The key of the state within the file.
+    pub key: String,
+    /// The run that changed the state last.
+    pub run: String,
+    pub state: State,
+    /// The addresses of objects whose operation was interrupted. They may exist although the state does
+    /// not contain them.
+    pub unfinished: Vec<String>,
+}
+
 /// A state that runs of a file share.
 pub(crate) struct TestState<'a> {
     pub(crate) state: State,
@@ -65,7 +80,7 @@ pub(crate) async fn destroy(apply: RecordedApply<'_>, state: &State, setup: &Set
 }
 
 /// Returns the managed objects in a state, sorted by address.
-pub(crate) fn objects(state: &State) -> Vec<LeftObject> {
+pub fn objects(state: &State) -> Vec<LeftObject> {
     let mut left = Vec::new();
     for (address, resource) in state.resources() {
         if address.mode != wardian_address::ResourceMode::Managed {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wardian_config::{Configuration, TestFile, TestRun};
+use wardian_config::{Configuration, RunConfiguration, TestFile, TestRun};
 use wardian_diagnostic::Diagnostics;
 use wardian_engine::{EngineContext, StateSink};
 use wardian_state::State;
@@ -16,7 +16,10 @@ pub trait TestHost {
     ///
     /// # Errors
     /// Returns the errors in the module, or the errors in its provider configurations.
-    fn configuration(&self, file: &TestFile, run: &TestRun) -> Result<Configuration, Diagnostics>;
+    fn configuration(&self, file: &TestFile, run: &TestRun) -> Result<RunConfiguration, Diagnostics>;
+
+    /// Returns warnings about a file that belong to no single run.
+    fn check_file(&self, file: &TestFile) -> Diagnostics;
 
     /// Returns the engine's inputs for a configuration.
     ///
@@ -32,9 +35,16 @@ pub trait TestHost {
     async fn begin_apply(
         &self,
         file: &TestFile,
+        run: &TestRun,
         key: &str,
         base: &State,
     ) -> Result<Box<dyn StateRecorder>, Diagnostics>;
+
+    /// Records that the objects of a state are kept although its file has ended.
+    ///
+    /// # Errors
+    /// Returns an error if the record cannot be written.
+    fn keep(&self, file: &TestFile, run: &TestRun, key: &str) -> Result<(), Diagnostics>;
 }
 
 /// Records the changes of an apply.

@@ -23,7 +23,7 @@ mod status;
 mod suite;
 mod variables;
 
-pub use cleanup::LeftObject;
+pub use cleanup::{LeftObject, LeftState, objects};
 pub use events::{RunDetails, RunResult, TestEvent, TestObserver};
 pub use host::{StateRecorder, TestHost};
 pub use status::{TestCounts, TestStatus};

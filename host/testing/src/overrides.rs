@@ -11,10 +11,10 @@ use wardian_address::{
     InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
 };
 use wardian_config::{
-    Configuration, MockProvider as MockBlock, Module, Override, OverrideDuring, OverrideKind, Target,
-    TestFile, TestProvider, TestRun,
+    MockProvider as MockBlock, Override, OverrideDuring, OverrideKind, Target, TestFile, TestProvider,
+    TestRun,
 };
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::Diagnostics;
 use wardian_engine::Overrides;
 use wardian_lang::Expression;
 use wardian_plugin::Provider;
@@ -49,51 +49,31 @@ struct ModuleOverride {
     outputs: BTreeMap<Str, Value>,
 }
 
-/// The provider configurations of a test file that a run uses, by the name in the module under test.
-pub(crate) fn providers_of_run<'a>(
-    file: &'a TestFile,
-    run: &TestRun,
-) -> BTreeMap<(Str, Option<Str>), &'a TestProvider> {
-    if run.providers.is_empty() {
-        return file.providers.iter().map(|(name, provider)| (name.clone(), provider)).collect();
-    }
-    run.providers
-        .iter()
-        .filter_map(|(inside, outside)| {
-            let name = (outside.local_name.clone(), outside.alias.clone());
-            let provider = file.providers.get(&name)?;
-            Some(((inside.local_name.clone(), inside.alias.clone()), provider))
-        })
-        .collect()
-}
-
 impl RunOverrides {
-    /// Returns the mocks and overrides of a run, and warnings about addresses that the configuration
-    /// does not contain.
+    /// Returns the mocks and overrides of a run. `providers` contains the provider configurations from
+    /// the test file, each with its name there.
     ///
     /// # Errors
     /// Returns an error for each value that is not constant.
     pub(crate) fn new(
-        configuration: &Configuration,
+        providers: &BTreeMap<ProviderConfigAddress, (Str, Option<Str>)>,
         file: &TestFile,
         run: &TestRun,
     ) -> Result<Self, Diagnostics> {
         let mut overrides = Self::default();
         let mut problems = Diagnostics::new();
-        let module = &configuration.root().module;
         for block in &run.overrides {
             overrides.add(block, None, &mut problems);
         }
         for block in &file.overrides {
             overrides.add(block, None, &mut problems);
         }
-        for ((local_name, alias), provider) in providers_of_run(file, run) {
-            let TestProvider::Mock(mock) = provider else { continue };
-            let address = provider_address(module, &local_name, alias.as_ref());
+        for (address, name) in providers {
+            let Some(TestProvider::Mock(mock)) = file.providers.get(name) else { continue };
             for block in &mock.overrides {
-                overrides.add(block, Some(&address), &mut problems);
+                overrides.add(block, Some(address), &mut problems);
             }
-            overrides.mocks.insert(address, Arc::new(Mock::new(mock, &mut problems)));
+            overrides.mocks.insert(address.clone(), Arc::new(Mock::new(mock, &mut problems)));
         }
         problems.into_result(overrides)
     }
@@ -225,48 +205,6 @@ fn instance_key(step: &PathStep) -> Option<InstanceKey> {
 fn constant(expression: Option<&Expression>, context: &str, problems: &mut Diagnostics) -> Option<Value> {
     let evaluated = expression?.evaluate_constant().map_err(|found| found.in_block(context));
     problems.collect(evaluated)
-}
-
-/// Returns the address of a provider configuration of a root module.
-pub(crate) fn provider_address(
-    module: &Module,
-    local_name: &Str,
-    alias: Option<&Str>,
-) -> ProviderConfigAddress {
-    ProviderConfigAddress {
-        module: ModulePath::root(),
-        provider: module.provider_address(local_name),
-        alias: alias.cloned(),
-    }
-}
-
-/// Returns a warning for each override whose target the configuration does not contain. Overrides of
-/// mocked providers are not included, because a mock is shared by several configurations.
-pub(crate) fn unknown_targets<'a>(
-    configuration: &Configuration,
-    overrides: impl Iterator<Item = &'a Override>,
-) -> Diagnostics {
-    overrides.filter(|block| !exists(configuration, &block.target)).map(unknown_target).collect()
-}
-
-fn unknown_target(block: &Override) -> Diagnostic {
-    let context = match block.kind {
-        OverrideKind::Resource => "override_resource",
-        OverrideKind::Data => "override_data",
-        OverrideKind::Module => "override_module",
-    };
-    let detail = "The configuration under test contains no object with this address, so the override has no \
-                  effect. Correct the address, or remove the override.";
-    Diagnostic::warning("Invalid override target", detail).at(block.target_span.clone()).in_block(context)
-}
-
-fn exists(configuration: &Configuration, target: &Target) -> bool {
-    let path = target.modules.iter().fold(ModulePath::root(), |path, (name, _)| path.child(name.clone()));
-    let Some(node) = configuration.module(&path) else { return false };
-    target.resource.as_ref().is_none_or(|resource| {
-        let key = (resource.mode, resource.type_name.clone(), resource.name.clone());
-        node.module.resources.contains_key(&key)
-    })
 }
 
 /// Returns the outputs of a plan or a state to which a test file can refer.

@@ -5,14 +5,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use wardian_address::ProviderAddress;
-use wardian_config::{Configuration, TestFile, TestProvider, TestRun};
+use wardian_address::{ProviderAddress, ProviderConfigAddress};
+use wardian_config::{Configuration, ProviderReference, RunConfiguration, TestFile, TestProvider, TestRun};
 use wardian_diagnostic::Diagnostics;
 use wardian_engine::{EngineContext, Schemas};
 use wardian_value::Str;
 
 use crate::host::TestHost;
-use crate::overrides::providers_of_run;
 
 /// A validated configuration with its schemas.
 pub(crate) struct Prepared {
@@ -20,8 +19,8 @@ pub(crate) struct Prepared {
     pub(crate) schemas: Schemas,
     /// The result of validating the configuration.
     pub(crate) validated: Diagnostics,
-    /// The provider configurations whose blocks are in the test file.
-    pub(crate) provider_blocks: BTreeSet<(Str, Option<Str>)>,
+    /// The provider configurations from the test file: for each, its name there.
+    pub(crate) providers: BTreeMap<ProviderConfigAddress, (Str, Option<Str>)>,
 }
 
 impl Prepared {
@@ -30,13 +29,16 @@ impl Prepared {
     }
 }
 
-/// What distinguishes the configurations of runs: the module, and the origin of each provider
-/// configuration (the path of the test file; [`None`] for a mock).
+/// What distinguishes the configurations of runs: the module, and the provider configurations of the
+/// test file (with the path of the file, or [`None`] for a mock) and those that the run passes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     module: String,
-    providers: BTreeMap<(Str, Option<Str>), Option<Str>>,
+    declared: BTreeMap<Name, Option<Str>>,
+    passed: Vec<(Name, Name)>,
 }
+
+type Name = (Str, Option<Str>);
 
 impl Key {
     fn new(file: &TestFile, run: &TestRun) -> Self {
@@ -44,11 +46,10 @@ impl Key {
             TestProvider::Real(_) => Some(file.path.clone()),
             TestProvider::Mock(_) => None,
         };
-        let providers = providers_of_run(file, run);
-        Self {
-            module: module_key(run),
-            providers: providers.into_iter().map(|(name, provider)| (name, origin(provider))).collect(),
-        }
+        let name = |reference: &ProviderReference| (reference.local_name.clone(), reference.alias.clone());
+        let declared = file.providers.iter().map(|(name, provider)| (name.clone(), origin(provider)));
+        let passed = run.providers.iter().map(|(inside, here)| (name(inside), name(here)));
+        Self { module: module_key(run), declared: declared.collect(), passed: passed.collect() }
     }
 }
 
@@ -93,7 +94,7 @@ impl PreparedConfigurations {
         run: &TestRun,
         key: &Key,
     ) -> Result<Prepared, Diagnostics> {
-        let configuration = Arc::new(host.configuration(file, run)?);
+        let RunConfiguration { configuration, providers } = host.configuration(file, run)?;
         let engine = host.engine(Arc::clone(&configuration))?;
         let requirements = configuration.provider_requirements().into_keys().collect();
         let schema_key = (key.module.clone(), requirements);
@@ -107,9 +108,7 @@ impl PreparedConfigurations {
             }
         };
         let validated = engine.validate_for_test(&schemas).await;
-        let real = key.providers.iter().filter(|(_, origin)| origin.is_some());
-        let provider_blocks = real.map(|(name, _)| name.clone()).collect();
-        Ok(Prepared { engine, schemas, validated, provider_blocks })
+        Ok(Prepared { engine, schemas, validated, providers })
     }
 
     /// Closes the providers that answered for schemas and validations.

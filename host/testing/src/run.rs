@@ -7,7 +7,10 @@ use std::time::{Duration, Instant, SystemTime};
 use wardian_address::{
     InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
 };
-use wardian_config::{Target, TestCommand, TestFile, TestPlanAddresses, TestPlanMode, TestRun, TestValue, variables_for_run};
+use wardian_config::{
+    RootVariables, Target, TestCommand, TestFile, TestPlanAddresses, TestPlanMode, TestRun, TestValue,
+    variables_for_run,
+};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
     Action, Console, EngineContext, Mode, Plan, PlanOptions, StateSink, StopSignal, TargetAddress,
@@ -20,7 +23,7 @@ use crate::assertions;
 use crate::events::{RunDetails, RunResult};
 use crate::expectations::Expectations;
 use crate::host::TestHost;
-use crate::overrides::{RunOverrides, unknown_targets, without_nested_unknowns};
+use crate::overrides::{RunOverrides, without_nested_unknowns};
 use crate::prepared::{Prepared, PreparedConfigurations};
 use crate::status::TestStatus;
 use crate::variables::{self, RunValues};
@@ -50,8 +53,6 @@ pub(crate) struct Executed<'a> {
     pub(crate) setup: Option<Arc<Setup>>,
     /// The outputs to which later runs can refer.
     pub(crate) outputs: Option<Value>,
-    /// Warnings about overrides of the test file.
-    pub(crate) override_warnings: Diagnostics,
 }
 
 /// A configuration under test with the variables, mocks and overrides of a run.
@@ -108,13 +109,7 @@ impl<'s, 'a> RunInputs<'s, 'a> {
             elapsed: Duration::ZERO,
             details: None,
         };
-        let mut executed = Executed {
-            result,
-            state: None,
-            setup: None,
-            outputs: None,
-            override_warnings: Diagnostics::new(),
-        };
+        let mut executed = Executed { result, state: None, setup: None, outputs: None };
         let mut found = Diagnostics::new();
         let status = match self.steps(state, &mut executed, &mut found).await {
             Ok(status) => status,
@@ -138,30 +133,7 @@ impl<'s, 'a> RunInputs<'s, 'a> {
     ) -> Result<TestStatus, Diagnostics> {
         let mut expectations = Expectations::new(&self.run.expect_failures);
         self.run.problems().clone().into_result(())?;
-        let prepared = self.configurations.get(self.host, self.file, self.run).await?;
-        executed.override_warnings = unknown_targets(prepared.configuration(), self.file.overrides.iter());
-        found.extend(unknown_targets(prepared.configuration(), self.run.overrides.iter()));
-        if prepared.validated.has_errors() {
-            return Err(prepared.validated.clone());
-        }
-        let RunValues { given, diagnostics } =
-            variables::evaluate(&prepared, self.file, self.run, self.globals, self.outputs)?;
-        found.extend(diagnostics);
-        let module = &prepared.configuration().root().module;
-        let root = variables_for_run(module, &self.run.name, &given)?;
-        let refused: Diagnostics = root.refused.values().cloned().flatten().collect();
-        if refused.has_errors() {
-            return Err(refused);
-        }
-        let overrides = RunOverrides::new(prepared.configuration(), self.file, self.run)?;
-        let values = TestValues { variables: variables::values(&given), runs: self.outputs.clone() };
-        let inputs = TestInputs {
-            overrides: Arc::new(overrides),
-            values,
-            provider_blocks: prepared.provider_blocks.clone(),
-        };
-        let inputs = Arc::new(inputs);
-        let setup = Arc::new(Setup { prepared, inputs, given, run_name: self.run.name.clone() });
+        let (setup, root) = self.set_up(found).await?;
         executed.setup = Some(Arc::clone(&setup));
         let engine = setup.engine();
         let prepared = &setup.prepared;
@@ -235,10 +207,38 @@ impl<'s, 'a> RunInputs<'s, 'a> {
         asserted.status
     }
 
-    fn recorded(&self) -> RecordedApply<'s> {
+    /// Prepares the configuration, the variables, the mocks and the overrides.
+    pub(crate) async fn set_up(
+        &self,
+        found: &mut Diagnostics,
+    ) -> Result<(Arc<Setup>, RootVariables), Diagnostics> {
+        let prepared = self.configurations.get(self.host, self.file, self.run).await?;
+        let warnings = self.run.check(prepared.configuration()).into_iter();
+        found.extend(warnings.filter(|problem| !problem.is_error()).collect::<Diagnostics>());
+        if prepared.validated.has_errors() {
+            return Err(prepared.validated.clone());
+        }
+        let RunValues { given, diagnostics } =
+            variables::evaluate(&prepared, self.file, self.run, self.globals, self.outputs)?;
+        found.extend(diagnostics);
+        let module = &prepared.configuration().root().module;
+        let root = variables_for_run(module, &self.run.name, &given)?;
+        let refused: Diagnostics = root.refused.values().cloned().flatten().collect();
+        if refused.has_errors() {
+            return Err(refused);
+        }
+        let overrides = RunOverrides::new(&prepared.providers, self.file, self.run)?;
+        let values = TestValues { variables: variables::values(&given), runs: self.outputs.clone() };
+        let inputs = Arc::new(TestInputs { overrides: Arc::new(overrides), values });
+        let setup = Arc::new(Setup { prepared, inputs, given, run_name: self.run.name.clone() });
+        Ok((setup, root))
+    }
+
+    pub(crate) fn recorded(&self) -> RecordedApply<'_> {
         RecordedApply {
             host: self.host,
             file: self.file,
+            run: self.run,
             key: self.state_key,
             parallelism: self.parallelism,
             stop: self.stop,
@@ -267,6 +267,7 @@ impl<'s, 'a> RunInputs<'s, 'a> {
 pub(crate) struct RecordedApply<'a> {
     pub(crate) host: &'a dyn TestHost,
     pub(crate) file: &'a TestFile,
+    pub(crate) run: &'a TestRun,
     /// The key of the state.
     pub(crate) key: &'a str,
     pub(crate) parallelism: usize,
@@ -290,7 +291,7 @@ impl RecordedApply<'_> {
             let sink = &mut Unrecorded;
             return Ok(engine.apply_for_test(schemas, plan, sink, self.parallelism, self.stop.clone()).await);
         }
-        let mut recorder = self.host.begin_apply(self.file, self.key, base).await?;
+        let mut recorder = self.host.begin_apply(self.file, self.run, self.key, base).await?;
         let applying =
             engine.apply_for_test(schemas, plan, recorder.sink(), self.parallelism, self.stop.clone());
         let mut tested = applying.await;

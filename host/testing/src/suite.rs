@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use wardian_config::{LoadedTests, TestFile, TestRun, TestValue};
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Stop, StopSignal};
 use wardian_state::State;
-use wardian_value::{Str, Value};
+use wardian_value::{Str, Type, Value};
 
-use crate::cleanup::{self, LeftObject, TestState};
+use crate::cleanup::{self, LeftObject, LeftState, TestState};
 use crate::events::{RunResult, TestEvent, TestObserver};
 use crate::host::TestHost;
 use crate::prepared::{PreparedConfigurations, module_key};
@@ -79,6 +79,50 @@ impl<'a> TestSuite<'a> {
         report
     }
 
+    /// Destroys the objects that an earlier test has left. Outputs of earlier runs are unknown, because
+    /// these runs are not executed again. Returns the objects that remain.
+    pub async fn clean_up(&self, left: &LeftState) -> (Vec<LeftObject>, Diagnostics) {
+        let unchanged = |problems: Diagnostics| (cleanup::objects(&left.state), problems);
+        let found = self.tests.files.get(&*left.file).and_then(|file| {
+            let run = file.runs.iter().find(|run| *run.name == *left.run)?;
+            Some((file, run))
+        });
+        let Some((file, run)) = found else {
+            let detail = format!(
+                "The run \"{}\" in {} has created objects, but it no longer exists. Restore it, or destroy the \
+                 objects with the tools of the service.",
+                left.run, left.file
+            );
+            return unchanged(Diagnostic::error("Run of a left state not found", detail).into());
+        };
+        let configurations = PreparedConfigurations::default();
+        let unknown = |run: &TestRun| (run.name.clone(), Value::unknown(Type::Dynamic));
+        let earlier = file.runs.iter().take_while(|other| other.name != run.name).map(unknown);
+        let globals = self.globals.get(&file.path).cloned().unwrap_or_default();
+        let inputs = RunInputs {
+            host: self.host,
+            configurations: &configurations,
+            file,
+            run,
+            state_key: &left.key,
+            globals: &globals,
+            outputs: &earlier.collect(),
+            parallelism: self.options.parallelism,
+            stop: &self.stop,
+        };
+        let mut problems = Diagnostics::new();
+        let destroyed = match inputs.set_up(&mut problems).await {
+            Ok((setup, _)) => {
+                let (state, found) = cleanup::destroy(inputs.recorded(), &left.state, &setup).await;
+                problems.extend(found);
+                (cleanup::objects(&state), problems)
+            }
+            Err(errors) => unchanged(errors),
+        };
+        configurations.close().await;
+        destroyed
+    }
+
     fn is_selected(&self, file: &TestFile) -> bool {
         self.options.filter.is_empty() || self.options.filter.iter().any(|path| path == &*file.path)
     }
@@ -121,7 +165,7 @@ impl<'s, 'a> FileExecution<'s, 'a> {
             results: Vec::new(),
             states: BTreeMap::new(),
             outputs: BTreeMap::new(),
-            diagnostics: Diagnostics::new(),
+            diagnostics: suite.host.check_file(file),
             has_left_objects: false,
         }
     }
@@ -223,16 +267,11 @@ impl<'s, 'a> FileExecution<'s, 'a> {
         });
         let executed: Vec<Executed<'a>> = join_all(executions).await;
         for ((index, run), executed) in runs.iter().enumerate().zip(executed) {
-            let Executed { result, state, setup, outputs, override_warnings } = executed;
+            let Executed { result, state, setup, outputs } = executed;
             self.observe(&TestEvent::RunCompleted { file: self.file, result: &result });
             self.status = self.status.max(result.status);
             if let Some(outputs) = outputs {
                 self.outputs.insert(run.name.clone(), outputs);
-            }
-            for warning in override_warnings {
-                if !self.diagnostics.iter().any(|known| *known == warning) {
-                    self.diagnostics.push(warning);
-                }
             }
             let known = self.states.entry(keys[index].clone()).or_insert_with(|| TestState {
                 state: State::default(),
@@ -258,12 +297,14 @@ impl<'s, 'a> FileExecution<'s, 'a> {
                 continue;
             }
             if run.skip_cleanup {
+                self.diagnostics.extend(self.suite.host.keep(self.file, run, &key).err().unwrap_or_default());
                 continue;
             }
             self.observe(&TestEvent::RunTearingDown { file: self.file, run });
             let apply = RecordedApply {
                 host: self.suite.host,
                 file: self.file,
+                run,
                 key: &key,
                 parallelism: self.suite.options.parallelism,
                 stop: &self.suite.stop,

@@ -1,5 +1,6 @@
 //! `wardian test`: executes the tests of the configuration.
 
+mod cleanup;
 mod junit;
 mod observer;
 mod verbose;
@@ -13,7 +14,7 @@ use wardian_app::testing::AppTestHost;
 use wardian_app::untrusted::ConfigurationTrust;
 use wardian_app::variable_files;
 use wardian_config::{LoadedTests, Module, TestValue, VariableInputs, global_test_values};
-use wardian_diagnostic::Diagnostic;
+use wardian_diagnostic::{Diagnostic, system_reason};
 use wardian_testing::{TestOptions, TestStatus, TestSuite};
 use wardian_value::Str;
 
@@ -69,9 +70,13 @@ async fn run(context: &CommandContext, arguments: &TestArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let (tests, warnings) = context.app.load_tests(&arguments.test_directory)?;
     context.shell.diagnostics(&warnings);
-    let module = &configuration.root().module;
-    let globals = globals(context, arguments, module, &tests)?;
-    let host = AppTestHost::new(&context.app, configuration.clone(), arguments.parallelism)?;
+    let left = context.app.left_test_records().await?;
+    let is_cleanup = arguments.words.first().is_some_and(|word| word == "cleanup");
+    if !is_cleanup {
+        cleanup::check_nothing_left(&left)?;
+    }
+    let globals = globals(context, arguments, &configuration.root().module, &tests)?;
+    let host = AppTestHost::new(&context.app, configuration, &tests, arguments.parallelism)?;
     let observer = ShellObserver::new(&context.shell, arguments.verbose);
     let suite = TestSuite {
         tests: &tests,
@@ -85,11 +90,14 @@ async fn run(context: &CommandContext, arguments: &TestArguments) -> Outcome {
         observer: &observer,
         stop,
     };
+    if is_cleanup {
+        return cleanup::clean_up(context, &suite, &left, arguments.repair).await;
+    }
     let report = suite.execute().await;
     if let Some(path) = &arguments.junit_xml
         && let Err(error) = observer.write_junit(path)
     {
-        let detail = format!("{}: {}.", path.display(), wardian_diagnostic::system_reason(&error));
+        let detail = format!("{}: {}.", path.display(), system_reason(&error));
         let summary = format!("The JUnit file \"{}\" cannot be written", path.display());
         return Err(Failure::from(Diagnostic::error(summary, detail)));
     }

@@ -21,6 +21,9 @@ pub struct ProviderConfig {
     pub body: Body,
     /// The span of the header.
     pub span: Span,
+    /// Whether the block is in a test file. Its expressions can refer to runs, and to variables that
+    /// the module does not declare.
+    pub is_in_test_file: bool,
 }
 
 /// A reference such as `aws.west`, or the reference that a resource type implies.
@@ -106,6 +109,7 @@ impl ProviderConfig {
             version,
             body,
             span: block.header_span.clone(),
+            is_in_test_file: false,
         })
     }
 }

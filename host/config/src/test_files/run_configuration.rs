@@ -109,7 +109,7 @@ fn configured((local_name, alias): Name, provider: &TestProvider) -> ProviderCon
         TestProvider::Real(config) => (config.body.clone(), config.span.clone()),
         TestProvider::Mock(mock) => (Body::empty(mock.span.clone()), mock.span.clone()),
     };
-    ProviderConfig { local_name, alias, version: None, body, span }
+    ProviderConfig { local_name, alias, version: None, body, span, is_in_test_file: true }
 }
 
 fn missing(reference: &ProviderReference) -> Diagnostic {

@@ -71,7 +71,8 @@ impl Junit {
                         cdata(&detail)
                     );
                 }
-                None => text.push_str("\n      <skipped message=\"Testcase skipped due to an interrupt\"></skipped>"),
+                None => text
+                    .push_str("\n      <skipped message=\"Testcase skipped due to an interrupt\"></skipped>"),
             },
             TestStatus::Fail => {
                 let count = result.failed_assertions;
@@ -143,8 +144,6 @@ fn escaped(text: &str) -> String {
 
 /// Replaces the characters that XML 1.0 does not allow, such as escape characters.
 fn printable_characters(text: &str) -> String {
-    let is_allowed = |character: char| {
-        matches!(character, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
-    };
+    let is_allowed = |character: char| matches!(character, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..);
     text.chars().map(|character| if is_allowed(character) { character } else { '\u{FFFD}' }).collect()
 }

@@ -36,9 +36,8 @@ pub(super) fn text(details: &RunDetails, options: RenderOptions) -> PrintableTex
 /// Returns an error if a stored object does not fit its schema.
 pub(super) fn document(details: &RunDetails) -> Result<Document, Diagnostics> {
     let mut parts = Map::new();
-    let schemas: Value = parse(&schemas_json(
-        details.schemas.iter().map(|(address, schema)| (address.clone(), &**schema)),
-    ));
+    let schemas: Value =
+        parse(&schemas_json(details.schemas.iter().map(|(address, schema)| (address.clone(), &**schema))));
     parts.insert("provider_format_version".to_owned(), schemas["format_version"].clone());
     parts.insert("provider_schemas".to_owned(), schemas["provider_schemas"].clone());
     let Some(state) = &details.state else {
