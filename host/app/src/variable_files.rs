@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_diagnostic::{SourceFile, system_reason};
@@ -32,8 +32,8 @@ pub fn automatic(directory: &Path) -> Result<Vec<Arc<SourceFile>>, AppError> {
     further.sort_unstable();
     names.extend(further);
     let read = |name: &OsString| {
-        let path = Path::new(name);
-        decode(path, read_regular(path, MAX_AUTOMATIC_FILE_SIZE)).transpose()
+        let path = if directory == Path::new(".") { PathBuf::from(name) } else { directory.join(name) };
+        decode(&path, read_regular(&path, MAX_AUTOMATIC_FILE_SIZE)).transpose()
     };
     names.iter().filter_map(read).collect()
 }

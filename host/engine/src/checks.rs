@@ -314,11 +314,13 @@ impl Checkable {
     }
 }
 
-/// Converts errors in the data source of a check to warnings.
-pub fn as_warnings(found: Diagnostics) -> Diagnostics {
+/// Converts errors in the data source of a check, in a module instance, to warnings.
+pub fn as_warnings(found: Diagnostics, check: &Checkable, module: &ModuleInstance) -> Diagnostics {
+    let address = check.object_address(&CheckedObject::for_module(module));
     let weaker = |diagnostic: Diagnostic| Diagnostic {
         severity: Severity::Warning,
         origin: DiagnosticOrigin::Check,
+        checked_object: Some(address.as_str().into()),
         ..diagnostic
     };
     found.into_iter().map(weaker).collect()

@@ -79,7 +79,7 @@ fn check_one(
         Ok(Some(holds)) => holds,
         Ok(None) => {
             if report.severity == FailureSeverity::Warning {
-                diagnostics.push(not_yet_known(expression, scope));
+                diagnostics.push(not_yet_known(expression, scope).for_checked_object(&object()));
             }
             return Diagnosed::with_diagnostics(ConditionResult::Unknown, diagnostics);
         }

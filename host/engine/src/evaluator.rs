@@ -22,7 +22,7 @@ use crate::nodes::provider_block;
 use crate::providers::Schemas;
 use crate::repeats::{Repeats, call_repeats};
 use crate::reported_references::ReportedReferences;
-use crate::test_inputs::TestInputs;
+use crate::test_inputs::{TestInputs, TestValues};
 use crate::values::{RepetitionData, Values};
 pub use scope::ModuleScope;
 
@@ -360,10 +360,10 @@ impl Evaluator {
         };
         let instance = address.module.unkeyed_instance();
         let mut scope = self.scope(&instance, RepetitionData::None);
-        if config.is_in_test_file
-            && let Some(test) = &self.test
-        {
-            scope = scope.with_test_values(&test.values);
+        // A configuration is validated once for all runs, without their values.
+        let none = TestValues::default();
+        if config.is_in_test_file {
+            scope = scope.with_test_values(self.test.as_ref().map_or(&none, |test| &test.values));
         }
         let (value, diagnostics) = decode_body(&config.body, block, &scope);
         diagnostics.in_block(&format!("provider \"{}\"", config.local_name)).into_result(value)

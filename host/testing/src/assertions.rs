@@ -2,7 +2,7 @@
 
 use wardian_config::Condition;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Cause, Expression, Scope};
+use wardian_lang::{Cause, Expression, ReferenceMode, ReferenceSubject, Scope};
 use wardian_value::{Type, Value, convert::convert};
 
 use crate::status::TestStatus;
@@ -26,6 +26,20 @@ pub(crate) fn evaluate(assertions: &[Condition], scope: &dyn Scope) -> Asserted 
 
 fn evaluate_one(assertion: &Condition, scope: &dyn Scope, diagnostics: &mut Diagnostics) -> TestStatus {
     let condition = &assertion.condition;
+    let references = [condition, &assertion.error_message].into_iter().flat_map(Expression::references);
+    let mut ephemeral = references
+        .filter(|reference| {
+            matches!(reference.subject, ReferenceSubject::Resource { mode: ReferenceMode::Ephemeral, .. })
+        })
+        .peekable();
+    if ephemeral.peek().is_some() {
+        diagnostics.extend(ephemeral.map(|reference| {
+            let detail = "Ephemeral resources are closed before the assertions are evaluated. Refer to an \
+                          object that depends on the ephemeral resource.";
+            Diagnostic::error("Ephemeral resources cannot be asserted", detail).at(reference.subject_span())
+        }).collect::<Diagnostics>());
+        return TestStatus::Error;
+    }
     let value = diagnostics.collect(condition.evaluate(scope));
     // The message must be valid even if the condition holds.
     let message = message(&assertion.error_message, scope, diagnostics);

@@ -55,7 +55,7 @@ pub(crate) async fn destroy(apply: RecordedApply<'_>, state: &State, setup: &Set
         PlanOptions { mode: Mode::Destroy, parallelism: apply.parallelism, ..PlanOptions::default() };
     let Diagnosed { value: planned, mut diagnostics } = engine
         .plan_for_test(
-            &prepared.schemas,
+            &setup.schemas,
             Diagnostics::new(),
             state.clone(),
             variables,

@@ -114,7 +114,7 @@ impl Completion {
             );
             return self.nested_object(&empty, nested, Some(given), Computed::Null);
         }
-        match convert(given, &ty) {
+        match convert(&fitted(given, &ty), &ty) {
             Ok(value) => value,
             Err(error) => {
                 let reason = error.to_string();
@@ -208,6 +208,24 @@ impl Completion {
     fn entries(&mut self, value: &Value, element: impl Fn(&mut Self, &Value) -> Value) -> Vec<(Str, Value)> {
         let entries = value.as_mapping().into_iter().flat_map(|mapping| mapping.iter());
         entries.map(|(key, value)| (key.clone(), element(self, value))).collect()
+    }
+}
+
+/// Completes the objects in a given value with generated attributes, and removes attributes that the
+/// type does not have.
+fn fitted(given: &Value, ty: &Type) -> Value {
+    match (ty, given.as_mapping(), given.as_elements()) {
+        (Type::Object(object), Some(mapping), _) => Value::object(object.iter().map(|(name, ty)| {
+            let value = mapping.get(name).map_or_else(|| generate_for(ty), |given| fitted(given, ty));
+            (name.clone(), value)
+        })),
+        (Type::Map(element), Some(mapping), _) => {
+            Value::object(mapping.iter().map(|(key, given)| (key.clone(), fitted(given, element))))
+        }
+        (Type::List(element) | Type::Set(element), _, Some(elements)) => {
+            Value::tuple(elements.iter().map(|given| fitted(given, element)))
+        }
+        _ => given.clone(),
     }
 }
 

@@ -39,27 +39,19 @@ pub(crate) enum MockSource {
     /// The values of one object.
     Object(Arc<MockValues>),
     /// The values of all objects of each type.
-    Types {
-        by_type: BTreeMap<(ResourceMode, Str), MockValues>,
-        /// Whether generated values are known in the plan, for types without values.
-        in_plan: bool,
-    },
+    Types(BTreeMap<(ResourceMode, Str), MockValues>),
 }
 
 impl MockSource {
     fn values(&self, mode: ResourceMode, type_name: &Str) -> Option<&MockValues> {
         match self {
             Self::Object(values) => Some(values),
-            Self::Types { by_type, .. } => by_type.get(&(mode, type_name.clone())),
+            Self::Types(by_type) => by_type.get(&(mode, type_name.clone())),
         }
     }
 
     fn is_in_plan(&self, type_name: &Str) -> bool {
-        match (self.values(ResourceMode::Managed, type_name), self) {
-            (Some(values), _) => values.in_plan,
-            (None, Self::Types { in_plan, .. }) => *in_plan,
-            (None, Self::Object(_)) => false,
-        }
+        self.values(ResourceMode::Managed, type_name).is_some_and(|values| values.in_plan)
     }
 }
 
@@ -235,7 +227,7 @@ impl Provider for MockProvider {
 
     async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse {
         let imported = match &self.source {
-            MockSource::Types { .. } => {
+            MockSource::Types(_) => {
                 let detail = "Objects of a mocked provider cannot be imported. Use an override_resource \
                     block for the resource that is imported.";
                 Err(vec![PluginDiagnostic::error("Invalid import request", detail)])

@@ -11,12 +11,12 @@ use wardian_address::{
     InstanceKey, ModuleInstance, ModulePath, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
 };
 use wardian_config::{
-    MockProvider as MockBlock, Override, OverrideDuring, OverrideKind, Target, TestFile, TestProvider,
-    TestRun,
+    MockDefaults, MockProvider as MockBlock, Override, OverrideDuring, OverrideKind, Target, TestFile,
+    TestProvider, TestRun,
 };
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::Overrides;
-use wardian_lang::Expression;
+use wardian_lang::{EmptyScope, Expression};
 use wardian_plugin::Provider;
 use wardian_value::{PathStep, Str, Type, Value};
 
@@ -33,7 +33,6 @@ pub(crate) struct RunOverrides {
 /// A mocked provider.
 struct Mock {
     by_type: BTreeMap<(ResourceMode, Str), MockValues>,
-    in_plan: bool,
 }
 
 struct ResourceOverride {
@@ -148,14 +147,14 @@ impl Mock {
                     ResourceMode::Managed | ResourceMode::Ephemeral => "mock_resource",
                 };
                 let values = MockValues {
-                    values: constant(defaults.defaults.as_ref(), context, problems),
+                    values: defaults_of(defaults, context, problems),
                     in_plan: defaults.during == OverrideDuring::Plan,
                     span: defaults.span.clone(),
                 };
                 (key.clone(), values)
             })
             .collect();
-        Self { by_type, in_plan: block.during == OverrideDuring::Plan }
+        Self { by_type }
     }
 }
 
@@ -166,7 +165,7 @@ impl Overrides for RunOverrides {
         real: &Arc<dyn Provider>,
     ) -> Option<Arc<dyn Provider>> {
         let mock = self.mocks.get(configuration)?;
-        let source = MockSource::Types { by_type: mock.by_type.clone(), in_plan: mock.in_plan };
+        let source = MockSource::Types(mock.by_type.clone());
         Some(Arc::new(MockProvider::new(Arc::clone(real), source)))
     }
 
@@ -182,16 +181,36 @@ impl Overrides for RunOverrides {
     }
 
     fn module_outputs(&self, module: &ModuleInstance) -> Option<&BTreeMap<Str, Value>> {
-        let matching = self.modules.get(&module.path())?.iter().filter(|one| matches_keys(&one.keys, module));
+        let matching = self.modules.get(&module.path())?.iter().filter(|one| {
+            // The address of a call without a key selects all its instances.
+            let callers = one.keys.len().saturating_sub(1);
+            let is_every_instance = one.keys.last().is_some_and(Option::is_none);
+            matches_keys(if is_every_instance { &one.keys[..callers] } else { &one.keys }, module)
+        });
         let found = matching.rev().max_by_key(|one| one.keys.iter().flatten().count());
         found.map(|found| &found.outputs)
     }
 }
 
+fn defaults_of(defaults: &MockDefaults, context: &str, problems: &mut Diagnostics) -> Option<Value> {
+    let expression = defaults.defaults.as_ref()?;
+    let values = constant(Some(expression), context, problems)?;
+    if values.as_mapping().is_none() {
+        let detail = format!("The defaults must be an object, but this is {}.", values.ty().friendly_name());
+        let problem = Diagnostic::error("Invalid replacement value", detail);
+        problems.push(problem.at(expression.span().clone()).in_block(context));
+        return None;
+    }
+    Some(values)
+}
+
+/// Whether the keys are those of a module instance. A step without a key selects only the instance of
+/// a call without `count` and `for_each`.
 fn matches_keys(keys: &[Option<InstanceKey>], module: &ModuleInstance) -> bool {
-    keys.iter()
-        .zip(module.steps())
-        .all(|(wanted, step)| wanted.as_ref().is_none_or(|wanted| *wanted == step.key))
+    keys.iter().zip(module.steps()).all(|(wanted, step)| match wanted {
+        Some(wanted) => *wanted == step.key,
+        None => step.key.is_none(),
+    })
 }
 
 fn instance_key(step: &PathStep) -> Option<InstanceKey> {
@@ -203,7 +222,7 @@ fn instance_key(step: &PathStep) -> Option<InstanceKey> {
 }
 
 fn constant(expression: Option<&Expression>, context: &str, problems: &mut Diagnostics) -> Option<Value> {
-    let evaluated = expression?.evaluate_constant().map_err(|found| found.in_block(context));
+    let evaluated = expression?.evaluate(&EmptyScope).map_err(|found| found.in_block(context));
     problems.collect(evaluated)
 }
 

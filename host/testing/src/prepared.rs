@@ -9,6 +9,7 @@ use wardian_address::{ProviderAddress, ProviderConfigAddress};
 use wardian_config::{Configuration, ProviderReference, RunConfiguration, TestFile, TestProvider, TestRun};
 use wardian_diagnostic::Diagnostics;
 use wardian_engine::{EngineContext, Schemas};
+use wardian_state::State;
 use wardian_value::Str;
 
 use crate::host::TestHost;
@@ -26,6 +27,18 @@ pub(crate) struct Prepared {
 impl Prepared {
     pub(crate) fn configuration(&self) -> &Arc<Configuration> {
         &self.engine.configuration
+    }
+
+    /// Returns the schemas of all providers of the configuration and of a state.
+    ///
+    /// # Errors
+    /// Returns an error if a provider of the state cannot be used.
+    pub(crate) async fn schemas_for(&self, state: &State) -> Result<Schemas, Diagnostics> {
+        let mut providers = state.resources().map(|(_, resource)| &resource.provider.provider);
+        if providers.all(|provider| self.schemas.provider(provider).is_some()) {
+            return Ok(self.schemas.clone());
+        }
+        self.engine.schemas(Some(state)).await
     }
 }
 

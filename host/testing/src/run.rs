@@ -13,7 +13,7 @@ use wardian_config::{
 };
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
-    Action, Console, EngineContext, Mode, Plan, PlanOptions, StateSink, StopSignal, TargetAddress,
+    Action, Console, EngineContext, Mode, Plan, PlanOptions, Schemas, StateSink, StopSignal, TargetAddress,
     TestApplied, TestInputs, TestPlanned, TestValues,
 };
 use wardian_state::{Instance, State};
@@ -58,6 +58,8 @@ pub(crate) struct Executed<'a> {
 /// A configuration under test with the variables, mocks and overrides of a run.
 pub(crate) struct Setup {
     pub(crate) prepared: Arc<Prepared>,
+    /// The schemas of all providers of the configuration and of the state.
+    pub(crate) schemas: Schemas,
     pub(crate) inputs: Arc<TestInputs>,
     pub(crate) given: BTreeMap<Str, TestValue>,
     pub(crate) run_name: Str,
@@ -82,7 +84,7 @@ impl Setup {
 
     /// Whether an apply of the plan changes objects outside of the process.
     pub(crate) fn changes_real_objects(&self, plan: &Plan) -> bool {
-        let schemas = &self.prepared.schemas;
+        let schemas = &self.schemas;
         plan.changes.iter().any(|change| {
             let provider = &change.provider.provider;
             let Some(real) = schemas.unconfigured(provider) else { return true };
@@ -133,21 +135,24 @@ impl<'s, 'a> RunInputs<'s, 'a> {
     ) -> Result<TestStatus, Diagnostics> {
         let mut expectations = Expectations::new(&self.run.expect_failures);
         self.run.problems().clone().into_result(())?;
-        let (setup, root) = self.set_up(found).await?;
+        let (setup, root) = self.set_up(&state, found).await?;
         executed.setup = Some(Arc::clone(&setup));
         let engine = setup.engine();
-        let prepared = &setup.prepared;
         let options = self.plan_options()?;
         let Diagnosed { value: planned, diagnostics } = engine
             .plan_for_test(
-                &prepared.schemas,
-                prepared.validated.clone(),
+                &setup.schemas,
+                setup.prepared.validated.clone(),
                 state.clone(),
                 root,
                 &options,
                 self.stop.clone(),
             )
             .await;
+        let is_partial = !options.targets.is_empty();
+        if is_partial {
+            found.push(targeting("Resource targeting is in effect", "planned"));
+        }
         match self.run.command {
             TestCommand::Plan => {
                 found.extend(expectations.apply(diagnostics));
@@ -155,7 +160,7 @@ impl<'s, 'a> RunInputs<'s, 'a> {
                 let Some(TestPlanned { plan, console }) = planned else { return Ok(TestStatus::Error) };
                 executed.outputs = Some(planned_outputs(&plan));
                 let status = self.assert(&setup, &console, executed, found);
-                executed.result.details = Some(details(prepared, plan, None));
+                executed.result.details = Some(details(&setup, plan, None));
                 Ok(status)
             }
             TestCommand::Apply => {
@@ -171,6 +176,9 @@ impl<'s, 'a> RunInputs<'s, 'a> {
                 let TestApplied { applied, console } =
                     self.recorded().apply(&setup, &engine, &plan, &state).await?;
                 found.extend(expectations.apply(applied.diagnostics));
+                if is_partial {
+                    found.push(targeting("Applied changes may be incomplete", "applied"));
+                }
                 found.extend(expectations.missing());
                 executed.outputs = Some(applied_outputs(&setup, &applied.state));
                 let status = match &console {
@@ -178,7 +186,7 @@ impl<'s, 'a> RunInputs<'s, 'a> {
                     None if found.has_errors() => TestStatus::Error,
                     None => TestStatus::Pass,
                 };
-                executed.result.details = Some(details(prepared, plan, Some(applied.state.clone())));
+                executed.result.details = Some(details(&setup, plan, Some(applied.state.clone())));
                 executed.state = Some(applied.state);
                 Ok(status)
             }
@@ -207,9 +215,21 @@ impl<'s, 'a> RunInputs<'s, 'a> {
         asserted.status
     }
 
-    /// Prepares the configuration, the variables, the mocks and the overrides.
+    /// Returns the errors for values that do not match their variables.
+    fn refused(&self, root: &RootVariables) -> Diagnostics {
+        let mut refused = Diagnostics::new();
+        for (name, found) in &root.refused {
+            let is_in_file = !self.run.variables.contains_key(name) && self.file.variables.contains_key(name);
+            let found = found.clone();
+            refused.extend(if is_in_file { found.in_block("variables") } else { found });
+        }
+        refused
+    }
+
+    /// Prepares the configuration, the variables, the mocks and the overrides for a run on a state.
     pub(crate) async fn set_up(
         &self,
+        state: &State,
         found: &mut Diagnostics,
     ) -> Result<(Arc<Setup>, RootVariables), Diagnostics> {
         let prepared = self.configurations.get(self.host, self.file, self.run).await?;
@@ -223,14 +243,15 @@ impl<'s, 'a> RunInputs<'s, 'a> {
         found.extend(diagnostics);
         let module = &prepared.configuration().root().module;
         let root = variables_for_run(module, &self.run.name, &given)?;
-        let refused: Diagnostics = root.refused.values().cloned().flatten().collect();
+        let refused = self.refused(&root);
         if refused.has_errors() {
             return Err(refused);
         }
         let overrides = RunOverrides::new(&prepared.providers, self.file, self.run)?;
         let values = TestValues { variables: variables::values(&given), runs: self.outputs.clone() };
         let inputs = Arc::new(TestInputs { overrides: Arc::new(overrides), values });
-        let setup = Arc::new(Setup { prepared, inputs, given, run_name: self.run.name.clone() });
+        let schemas = prepared.schemas_for(state).await?;
+        let setup = Arc::new(Setup { prepared, schemas, inputs, given, run_name: self.run.name.clone() });
         Ok((setup, root))
     }
 
@@ -286,7 +307,7 @@ impl RecordedApply<'_> {
         plan: &Plan,
         base: &State,
     ) -> Result<TestApplied, Diagnostics> {
-        let schemas = &setup.prepared.schemas;
+        let schemas = &setup.schemas;
         if !setup.changes_real_objects(plan) {
             let sink = &mut Unrecorded;
             return Ok(engine.apply_for_test(schemas, plan, sink, self.parallelism, self.stop.clone()).await);
@@ -321,10 +342,15 @@ impl StateSink for Unrecorded {
     }
 }
 
-fn details(prepared: &Prepared, plan: Plan, state: Option<State>) -> RunDetails {
+fn targeting(summary: &str, done: &str) -> Diagnostic {
+    let detail = format!("The run has targets, so only a part of the configuration was {done}.");
+    Diagnostic::warning(summary, detail)
+}
+
+fn details(setup: &Setup, plan: Plan, state: Option<State>) -> RunDetails {
     RunDetails {
-        configuration: Arc::clone(prepared.configuration()),
-        schemas: prepared.schemas.clone(),
+        configuration: Arc::clone(setup.prepared.configuration()),
+        schemas: setup.schemas.clone(),
         plan,
         state,
     }

@@ -111,7 +111,7 @@ impl<'a> TestSuite<'a> {
             stop: &self.stop,
         };
         let mut problems = Diagnostics::new();
-        let destroyed = match inputs.set_up(&mut problems).await {
+        let destroyed = match inputs.set_up(&left.state, &mut problems).await {
             Ok((setup, _)) => {
                 let (state, found) = cleanup::destroy(inputs.recorded(), &left.state, &setup).await;
                 problems.extend(found);

@@ -68,7 +68,7 @@ pub(crate) fn evaluate(
             );
             diagnostics.push(
                 Diagnostic::warning("Value for undeclared variable", detail)
-                    .at(attribute_span(attribute))
+                    .at(attribute.expression.span().clone())
                     .in_block(context),
             );
         }
@@ -76,13 +76,18 @@ pub(crate) fn evaluate(
         let span = Some(attribute.expression.span().clone());
         given.insert(name.clone(), TestValue { value, span, origin });
     }
+    for name in prepared.providers.values() {
+        if let Some(TestProvider::Real(block)) = file.providers.get(name) {
+            let context = format!("provider \"{}\"", block.local_name);
+            each_reference_in(&block.body, &mut |reference| {
+                let problem = check_in_run(reference, file, run, &of_file);
+                problems.extend(
+                    problem.map(|problem| problem.at(reference.subject_span()).in_block(context.clone())),
+                );
+            });
+        }
+    }
     problems.into_result(RunValues { given, diagnostics })
-}
-
-fn attribute_span(attribute: &Attribute) -> wardian_diagnostic::Span {
-    let mut span = attribute.name_span.clone();
-    span.end = attribute.expression.span().end;
-    span
 }
 
 /// Returns the values by variable.
@@ -102,7 +107,7 @@ fn value(
     let mut found: Diagnostics = expression
         .references()
         .iter()
-        .filter_map(|reference| Some(check(reference)?.at(reference.span.clone())))
+        .filter_map(|reference| Some(check(reference)?.at(reference.subject_span())))
         .collect();
     if found.is_empty() {
         let evaluated = prepared.engine.evaluate_test_value(&prepared.schemas, expression, values);

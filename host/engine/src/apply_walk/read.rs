@@ -42,7 +42,10 @@ impl ApplyWalk<'_> {
                         address.module(),
                         ConditionResult::unreadable(&found),
                     );
-                    (placeholder(&subject.schema.block, &config.unmark_deep()), as_warnings(found))
+                    (
+                        placeholder(&subject.schema.block, &config.unmark_deep()),
+                        as_warnings(found, &check, address.module()),
+                    )
                 }
             };
         let value = data::marked(subject, config, &read);

@@ -63,7 +63,7 @@ fn check_one(
             ("The condition is false, and its message cannot be shown.".to_owned(), Some(problem))
         }
     };
-    diagnostics.extend(problem);
+    diagnostics.extend(problem.map(|problem| problem.for_checked_object(&object())));
     let detail = format!("{message}\n\nThis was checked by the rule at {}.", validation.span);
     let mut failed = Diagnostic::error("Invalid value for variable", detail)
         .at(place.clone())

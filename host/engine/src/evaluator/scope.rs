@@ -69,6 +69,9 @@ impl<'a> ModuleScope<'a> {
                 if module.is_some_and(|module| module.variables.contains_key(name)) {
                     return None;
                 }
+                if self.evaluator.phase == Phase::Validate {
+                    return Some(Ok(Value::unknown(Type::Dynamic)));
+                }
                 test.variables.get(name).cloned().map(Ok)
             }
             ReferenceSubject::Resource { mode: ReferenceMode::Managed, kind, name } if &**kind == "run" => {
@@ -316,7 +319,9 @@ impl Scope for ModuleScope<'_> {
                 }
             },
             ReferenceSubject::PathModule => shown_directory(&self.directory()),
-            ReferenceSubject::PathRoot => shown_directory(FilePath::new("")),
+            ReferenceSubject::PathRoot => {
+                shown_directory(&self.evaluator.configuration.root().module.directory)
+            }
             ReferenceSubject::PathCwd => shown_directory(&self.evaluator.directories.working_directory),
             ReferenceSubject::Workspace => Value::string(self.evaluator.workspace.clone()),
             ReferenceSubject::Applying => {

@@ -116,7 +116,8 @@ impl PlanWalk<'_> {
         self.evaluator.checks.report_data(&check, address.module(), ConditionResult::unreadable(&found));
         let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
         let unread = data::marked(subject, config, &unmarked);
-        self.set_data(subject, config, unread, as_warnings(found))
+        let warnings = as_warnings(found, &check, address.module());
+        self.set_data(subject, config, unread, warnings)
     }
 
     fn push_read(&mut self, subject: &Subject, after: Value, reason: ActionReason) {

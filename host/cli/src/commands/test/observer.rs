@@ -1,7 +1,6 @@
 //! Shows the steps of a suite, as text or as JSON messages, and collects them for the JUnit file.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -174,10 +173,7 @@ impl TestObserver for ShellObserver<'_> {
                     plural(files.len()),
                     plural(runs)
                 );
-                let files: BTreeMap<&str, Vec<&str>> = files
-                    .iter()
-                    .map(|file| (&*file.path, file.runs.iter().map(|run| &*run.name).collect()))
-                    .collect();
+                let files = files.iter().map(|file| (&*file.path, run_names(file))).collect();
                 self.message(None, None, text, TestBody::Abstract(files));
             }
             TestEvent::FileStarted { file } => self.file(file, Progress::Starting, None),
@@ -204,6 +200,11 @@ impl TestObserver for ShellObserver<'_> {
             TestEvent::SuiteCompleted { status, counts } => self.suite_completed(*status, *counts),
         }
     }
+}
+
+/// Returns the names of a file's runs; [`None`] if there are none.
+fn run_names(file: &TestFile) -> Option<Vec<&str>> {
+    (!file.runs.is_empty()).then(|| file.runs.iter().map(|run| &*run.name).collect())
 }
 
 fn word(status: TestStatus) -> (&'static str, Paint) {

@@ -17,8 +17,8 @@ pub(crate) struct TestMessage<'a> {
 
 /// The content of a message.
 pub(crate) enum TestBody<'a> {
-    /// The runs of each file.
-    Abstract(BTreeMap<&'a str, Vec<&'a str>>),
+    /// The runs of each file; [`None`] if there are none.
+    Abstract(BTreeMap<&'a str, Option<Vec<&'a str>>>),
     File {
         progress: Progress,
         status: Option<TestStatus>,
