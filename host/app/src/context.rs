@@ -672,6 +672,7 @@ impl AppContext {
                 None => ObjectSecrets::Available,
             },
             test: None,
+            accepted: None,
             budget: Arc::new(Budget::new(evaluation_limits::for_run(
                 self.policy.get().map(|policy| &**policy),
                 self.confinement.is_some(),

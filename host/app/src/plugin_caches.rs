@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_address::ProviderAddress;
+use wardian_cache::{Cache, CacheFormat};
 use wardian_install::file_digests::FileDigests;
 use wardian_install::package::NativeArtifact;
 use wardian_legacy_grpc_bridge::SchemaCache;
@@ -24,6 +25,17 @@ pub(crate) fn file_digests(environment: &ProcessEnvironment, working_directory: 
 pub(crate) fn schemas(environment: &ProcessEnvironment, working_directory: &Path) -> Option<SchemaCache> {
     let (directory, key) = directories(environment, working_directory, "schemas")?;
     SchemaCache::open(&directory, &key).inspect_err(|refusal| note("schemas", refusal)).ok()
+}
+
+/// Returns the cache of configurations that native plugins have accepted, if it can be used.
+pub(crate) fn accepted_configurations(
+    environment: &ProcessEnvironment,
+    working_directory: &Path,
+) -> Option<Cache> {
+    const FORMAT: CacheFormat =
+        CacheFormat { magic: b"wardian accept1\n", max_total_bytes: 64 << 20, max_entry_bytes: 8 << 20 };
+    let (directory, key) = directories(environment, working_directory, "accepted")?;
+    Cache::open(&directory, &key, FORMAT).inspect_err(|refusal| note("accepted configurations", refusal)).ok()
 }
 
 /// Returns the cache key for a plugin's schema, which is the hash of the plugin's package. `None`

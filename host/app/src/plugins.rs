@@ -218,6 +218,15 @@ impl Plugins {
         self.by_address.iter().filter_map(digest).collect()
     }
 
+    /// Returns the package hashes of the native providers whose answers only their packages determine.
+    pub(crate) fn native_package_hashes(&self) -> BTreeMap<ProviderAddress, Arc<str>> {
+        let hash = |(address, plugin): (&ProviderAddress, &Plugin)| match &plugin.artifact {
+            PluginArtifact::Native(native) => Some((address.clone(), plugin_caches::schema_key(native)?)),
+            PluginArtifact::Component(_) => None,
+        };
+        self.by_address.iter().filter_map(hash).collect()
+    }
+
     /// Loads every component and the provisioners of these types, to cache the compiled code for
     /// later runs. Native plugins are not run. Calls `tell` for each compilation.
     ///

@@ -1,5 +1,6 @@
 //! Provides tests with configurations, plugins and records of real objects.
 
+mod accepted;
 mod record;
 
 use std::cell::RefCell;
@@ -13,7 +14,7 @@ use wardian_config::{
     TestRun, load_tests,
 };
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_engine::{EngineContext, Silent};
+use wardian_engine::{AcceptedConfigurations, EngineContext, Silent};
 use wardian_install::lock_file::LockFile;
 use wardian_state::State;
 use wardian_testing::{StateRecorder, TestHost};
@@ -23,6 +24,7 @@ use crate::error::AppError;
 use crate::module_manifest;
 use crate::plugins::Plugins;
 
+use accepted::Accepted;
 pub use record::LeftRecord;
 use record::TestRecord;
 
@@ -68,6 +70,7 @@ pub struct AppTestHost<'a> {
     parallelism: usize,
     /// The plugins, by the providers and provisioners that a configuration requires.
     plugins: RefCell<BTreeMap<String, Arc<Plugins>>>,
+    accepted: Option<Arc<Accepted>>,
 }
 
 impl<'a> AppTestHost<'a> {
@@ -83,7 +86,15 @@ impl<'a> AppTestHost<'a> {
     ) -> Result<Self, AppError> {
         let modules = app.load_run_modules(tests)?;
         let lock = app.lock_file()?;
-        Ok(Self { app, root, modules, lock, parallelism, plugins: RefCell::default() })
+        let accepted = Accepted::open(app).map(Arc::new);
+        Ok(Self { app, root, modules, lock, parallelism, plugins: RefCell::default(), accepted })
+    }
+
+    /// Stores what later tests need, after the suite.
+    pub fn finish(&self) {
+        if let Some(accepted) = &self.accepted {
+            accepted.store();
+        }
     }
 
     fn plugins(&self, configuration: &Configuration) -> Result<Arc<Plugins>, AppError> {
@@ -125,7 +136,12 @@ impl TestHost for AppTestHost<'_> {
 
     fn engine(&self, configuration: Arc<Configuration>) -> Result<EngineContext, Diagnostics> {
         let plugins = self.plugins(&configuration).map_err(AppError::into_diagnostics)?;
-        Ok(self.app.engine_run(configuration, plugins, Arc::new(Silent)))
+        if let Some(accepted) = &self.accepted {
+            accepted.add_packages(plugins.native_package_hashes());
+        }
+        let engine = self.app.engine_run(configuration, plugins, Arc::new(Silent));
+        let accepted = self.accepted.clone().map(|accepted| accepted as Arc<dyn AcceptedConfigurations>);
+        Ok(EngineContext { accepted, ..engine })
     }
 
     async fn begin_apply(

@@ -18,7 +18,7 @@ use crate::function_results::FunctionResults;
 use crate::object_secrets::ObjectSecrets;
 use crate::plan::ChangeCounts;
 use crate::providers::Schemas;
-use crate::test_inputs::TestInputs;
+use crate::test_inputs::{AcceptedConfigurations, TestInputs};
 use crate::values::Values;
 
 /// A configuration, and everything else that is required to plan and apply it.
@@ -34,6 +34,9 @@ pub struct EngineContext {
     pub secrets: ObjectSecrets,
     /// The budget that limits the values that evaluations produce.
     pub budget: Arc<Budget>,
+    /// The configurations that providers have accepted earlier. With [`None`], every configuration is
+    /// validated by its provider.
+    pub accepted: Option<Arc<dyn AcceptedConfigurations>>,
     /// The inputs of a test's run; [`None`] outside of tests.
     pub test: Option<Arc<TestInputs>>,
 }
@@ -99,6 +102,7 @@ impl EngineContext {
             expired: Expired::default(),
             function_results: FunctionResults::default(),
             test: self.test.clone(),
+            accepted: self.accepted.clone(),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::nodes::provider_block;
 use crate::providers::Schemas;
 use crate::repeats::{Repeats, call_repeats};
 use crate::reported_references::ReportedReferences;
-use crate::test_inputs::{TestInputs, TestValues};
+use crate::test_inputs::{AcceptedConfigurations, TestInputs, TestValues};
 use crate::values::{RepetitionData, Values};
 pub use scope::ModuleScope;
 
@@ -69,6 +69,7 @@ pub struct Evaluator {
     pub function_results: FunctionResults,
     pub expired: Expired,
     pub test: Option<Arc<TestInputs>>,
+    pub accepted: Option<Arc<dyn AcceptedConfigurations>>,
 }
 
 impl Evaluator {

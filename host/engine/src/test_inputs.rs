@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use wardian_address::{ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress};
-use wardian_plugin::Provider;
+use wardian_address::{ModuleInstance, ProviderAddress, ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_plugin::{ConfigKind, Provider, ValidateConfigRequest};
 use wardian_value::{Str, Value};
 
 /// Decides which parts of a configuration a test replaces.
@@ -35,6 +35,15 @@ pub trait Overrides: Send + Sync {
     /// Returns the outputs of an overridden module instance, of which nothing is evaluated; [`None`]
     /// if the module instance is not overridden. Outputs that are not included are null.
     fn module_outputs(&self, module: &ModuleInstance) -> Option<&BTreeMap<Str, Value>>;
+}
+
+/// Remembers the configurations of resources that a provider has accepted without diagnostics, so that
+/// a test over mocks does not have to start the provider.
+pub trait AcceptedConfigurations: Send + Sync {
+    fn contains(&self, provider: &ProviderAddress, kind: ConfigKind, request: &ValidateConfigRequest)
+    -> bool;
+
+    fn add(&self, provider: &ProviderAddress, kind: ConfigKind, request: &ValidateConfigRequest);
 }
 
 /// Values to which blocks of a test file can refer, in addition to those of the root module.

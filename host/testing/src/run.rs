@@ -78,6 +78,7 @@ impl Setup {
             directories: engine.directories.clone(),
             secrets: engine.secrets,
             budget: Arc::clone(&engine.budget),
+            accepted: engine.accepted.clone(),
             test: Some(Arc::clone(&self.inputs)),
         }
     }

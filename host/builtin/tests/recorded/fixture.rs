@@ -61,6 +61,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<EngineContext, Diagnostics>
         secrets: wardian_engine::ObjectSecrets::Available,
         budget: Arc::default(),
         test: None,
+        accepted: None,
     })
 }
 

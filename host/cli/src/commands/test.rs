@@ -94,6 +94,7 @@ async fn run(context: &CommandContext, arguments: &TestArguments) -> Outcome {
         return cleanup::clean_up(context, &suite, &left, arguments.repair).await;
     }
     let report = suite.execute().await;
+    host.finish();
     if let Some(path) = &arguments.junit_xml
         && let Err(error) = observer.write_junit(path)
     {

@@ -54,10 +54,18 @@ pub(super) async fn validate(
         config: context.unmark_and_register(&config),
         capabilities: ClientCapabilities::default(),
     };
-    let found =
-        from_plugin_about(&provider.validate_config(&context, kind, request).await, &instance.to_string());
     let mut diagnostics = diagnostics;
-    diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));
+    let accepted = evaluator.accepted.as_ref();
+    if !accepted.is_some_and(|accepted| accepted.contains(address, kind, &request)) {
+        let found = provider.validate_config(&context, kind, request.clone()).await;
+        if found.is_empty()
+            && let Some(accepted) = accepted
+        {
+            accepted.add(address, kind, &request);
+        }
+        let found = from_plugin_about(&found, &instance.to_string());
+        diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));
+    }
     for unchecked in unchecked {
         let found = unchecked.check(&context, &instance.to_string()).await;
         diagnostics.extend(in_resource(&evaluator.configuration, &instance, found));

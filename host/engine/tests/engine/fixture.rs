@@ -127,6 +127,7 @@ impl Fixture {
             secrets: self.secrets,
             budget: Arc::default(),
             test: None,
+            accepted: None,
         })
     }
 
