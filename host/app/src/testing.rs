@@ -5,14 +5,10 @@ mod record;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wardian_config::{
-    Configuration, Files, GatedFiles, LoadedTests, MissingModule, RunConfiguration, RunModules, TestFile,
-    TestRun, load_tests,
-};
+use wardian_config::{Configuration, RunConfiguration, RunModules, TestFile, TestRun};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{AcceptedConfigurations, EngineContext, Silent};
 use wardian_install::lock_file::LockFile;
@@ -21,51 +17,17 @@ use wardian_testing::{StateRecorder, TestHost};
 
 use crate::context::AppContext;
 use crate::error::AppError;
-use crate::module_manifest;
 use crate::plugins::Plugins;
 
 use accepted::Accepted;
 pub use record::LeftRecord;
 use record::TestRecord;
 
-impl AppContext {
-    /// Reads the test files of the configuration in the current directory.
-    ///
-    /// # Errors
-    /// Returns all errors in test files.
-    pub fn load_tests(&self, test_directory: &Path) -> Result<(LoadedTests, Diagnostics), Diagnostics> {
-        let mut problems = Diagnostics::new();
-        let tests = self.with_files(|files| load_tests(files, Path::new("."), test_directory, &mut problems));
-        let warnings = problems.clone();
-        problems.into_result(()).map(|()| (tests, warnings))
-    }
-
-    /// Loads the modules that runs execute instead of the root module.
-    ///
-    /// # Errors
-    /// Returns all errors in these modules, and an error for each module that is not installed.
-    pub fn load_run_modules(&self, tests: &LoadedTests) -> Result<RunModules, Diagnostics> {
-        let installed = module_manifest::read_installed_modules(&self.data_directory());
-        let mut problems = Diagnostics::new();
-        let modules =
-            self.with_files(|files| tests.load_modules(files, Path::new("."), &installed, &mut problems));
-        problems.extend(modules.missing.iter().map(MissingModule::diagnostic));
-        problems.into_result(modules)
-    }
-
-    fn with_files<T>(&self, read: impl FnOnce(&dyn Files) -> T) -> T {
-        match &self.confinement {
-            Some(confinement) => read(confinement),
-            None => read(&GatedFiles::default()),
-        }
-    }
-}
-
 /// The environment of a suite.
 pub struct AppTestHost<'a> {
     app: &'a AppContext,
     root: Arc<Configuration>,
-    modules: RunModules,
+    modules: &'a RunModules,
     lock: LockFile,
     parallelism: usize,
     /// The plugins, by the providers and provisioners that a configuration requires.
@@ -77,14 +39,13 @@ impl<'a> AppTestHost<'a> {
     /// Returns the environment for the tests of a root module.
     ///
     /// # Errors
-    /// Returns an error if a module that a run executes, or the dependency lock file, cannot be read.
+    /// Returns an error if the dependency lock file cannot be read.
     pub fn new(
         app: &'a AppContext,
         root: Arc<Configuration>,
-        tests: &LoadedTests,
+        modules: &'a RunModules,
         parallelism: usize,
     ) -> Result<Self, AppError> {
-        let modules = app.load_run_modules(tests)?;
         let lock = app.lock_file()?;
         let accepted = Accepted::open(app).map(Arc::new);
         Ok(Self { app, root, modules, lock, parallelism, plugins: RefCell::default(), accepted })
@@ -131,7 +92,7 @@ impl TestHost for AppTestHost<'_> {
     }
 
     fn check_file(&self, file: &TestFile) -> Diagnostics {
-        file.check(&self.root, &self.modules)
+        file.check(&self.root, self.modules)
     }
 
     fn engine(&self, configuration: Arc<Configuration>) -> Result<EngineContext, Diagnostics> {

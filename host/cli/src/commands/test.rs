@@ -67,19 +67,17 @@ impl CommandSpec for TestArguments {
 
 async fn run(context: &CommandContext, arguments: &TestArguments) -> Outcome {
     let stop = interrupt::listen(&context.shell)?;
-    let configuration = context.app.configuration()?;
-    let (tests, warnings) = context.app.load_tests(&arguments.test_directory)?;
-    context.shell.diagnostics(&warnings);
+    let (configuration, tests) = context.app.configuration_with_tests(Some(&arguments.test_directory))?;
     let left = context.app.left_test_records().await?;
     let is_cleanup = arguments.words.first().is_some_and(|word| word == "cleanup");
     if !is_cleanup {
         cleanup::check_nothing_left(&left)?;
     }
-    let globals = globals(context, arguments, &configuration.root().module, &tests)?;
-    let host = AppTestHost::new(&context.app, configuration, &tests, arguments.parallelism)?;
+    let globals = globals(context, arguments, &configuration.root().module, &tests.files)?;
+    let host = AppTestHost::new(&context.app, configuration, &tests.modules, arguments.parallelism)?;
     let observer = ShellObserver::new(&context.shell, arguments.verbose);
     let suite = TestSuite {
-        tests: &tests,
+        tests: &tests.files,
         globals: &globals,
         options: TestOptions {
             filter: arguments.filter.clone(),
