@@ -10,7 +10,7 @@ use crate::blocks::{Condition, Lifecycle, Resource};
 use crate::configuration::{Configuration, ModuleNode};
 use crate::decode::references;
 use crate::names::{block_kind, resource_mode};
-use crate::walk::check_body;
+use crate::walk::{check_body, each_expression};
 
 impl Configuration {
     /// Reports every reference to a variable, local value, resource, module or output that is not
@@ -333,6 +333,15 @@ impl ModuleNode {
     pub fn each_reference(&self, visit: &mut dyn FnMut(&str, &Reference)) {
         self.each_place(&mut |context, place| {
             place.each_reference(&mut |reference| visit(context, reference));
+        });
+    }
+
+    /// Visits all expressions in the module's blocks.
+    pub fn each_expression(&self, visit: &mut dyn FnMut(&Expression)) {
+        self.each_place(&mut |_, place| match place {
+            ReferenceSite::Expression(expression) => visit(expression),
+            ReferenceSite::Body(body) => each_expression(body, None, &mut |expression, _| visit(expression)),
+            ReferenceSite::Reference(_) => {}
         });
     }
 

@@ -88,6 +88,7 @@ fn check_one(
             return Diagnosed::failed(diagnostics);
         }
     };
+    scope.record_evaluated(&condition.span);
     if holds {
         return Diagnosed::with_diagnostics(ConditionResult::Pass, diagnostics);
     }

@@ -22,7 +22,7 @@ use crate::nodes::provider_block;
 use crate::providers::Schemas;
 use crate::repeats::{Repeats, call_repeats};
 use crate::reported_references::ReportedReferences;
-use crate::test_inputs::{AcceptedConfigurations, TestInputs, TestValues};
+use crate::test_inputs::{AcceptedConfigurations, Coverage, TestInputs, TestValues};
 use crate::values::{RepetitionData, Values};
 pub use scope::ModuleScope;
 
@@ -82,6 +82,11 @@ impl Evaluator {
 
     pub fn scope<'a>(&'a self, instance: &'a ModuleInstance, repetition: RepetitionData) -> ModuleScope<'a> {
         ModuleScope::new(self, instance, repetition)
+    }
+
+    /// Returns the record of evaluated parts, if a test measures its coverage.
+    pub fn coverage(&self) -> Option<&Coverage> {
+        self.test.as_ref()?.coverage.as_deref()
     }
 
     /// Expands a module call in every instance of its caller.
@@ -338,6 +343,9 @@ impl Evaluator {
                         .in_block(&context),
                 );
                 continue;
+            }
+            if let Some(coverage) = self.coverage() {
+                coverage.record(&output.span);
             }
             if output.sensitive {
                 value = value.with_marks(Marks::SENSITIVE);

@@ -69,5 +69,5 @@ pub use provisioners::blocks as provisioner_blocks;
 pub use run::Console;
 pub use state_values::decode_stored;
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};
-pub use test_inputs::{AcceptedConfigurations, Overrides, TestInputs, TestValues};
+pub use test_inputs::{AcceptedConfigurations, Coverage, Overrides, TestInputs, TestValues};
 pub use test_run::{TestApplied, TestPlanned};

@@ -5,11 +5,12 @@
 //! on an instance, if it expands a module call, and if it evaluates a block of a test file. All
 //! other steps are the same as in other runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wardian_address::{ModuleInstance, ProviderAddress, ProviderConfigAddress, ResourceInstanceAddress};
+use wardian_diagnostic::Span;
 use wardian_plugin::{ConfigKind, Provider, ValidateConfigRequest};
 use wardian_value::{Str, Value};
 
@@ -55,10 +56,34 @@ pub struct TestValues {
     pub runs: BTreeMap<Str, Value>,
 }
 
+/// The parts of a configuration that runs have evaluated.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    evaluated: Mutex<HashSet<EvaluatedSpan>>,
+}
+
+/// A file name and a range of bytes.
+type EvaluatedSpan = (String, usize, usize);
+
+impl Coverage {
+    pub(crate) fn record(&self, span: &Span) {
+        let evaluated = (span.file.name().to_owned(), span.start, span.end);
+        self.evaluated.lock().unwrap_or_else(PoisonError::into_inner).insert(evaluated);
+    }
+
+    /// Returns whether any run has evaluated the part at a span.
+    pub fn contains(&self, span: &Span) -> bool {
+        let evaluated = (span.file.name().to_owned(), span.start, span.end);
+        self.evaluated.lock().unwrap_or_else(PoisonError::into_inner).contains(&evaluated)
+    }
+}
+
 /// The parts of a run that a test determines.
 pub struct TestInputs {
     pub overrides: Arc<dyn Overrides>,
     pub values: TestValues,
+    /// Receives the spans of evaluated resources, outputs, conditions and sides of conditionals.
+    pub coverage: Option<Arc<Coverage>>,
 }
 
 impl fmt::Debug for TestInputs {

@@ -50,6 +50,8 @@ pub(crate) struct Evaluation<'a> {
     tentative: bool,
     /// True while the type of an expression that could not be evaluated is being determined.
     is_partial: bool,
+    /// Whether the sides of conditionals that determine the result are recorded.
+    records: bool,
 }
 
 pub(crate) fn evaluate(expression: &Expression, scope: &dyn Scope) -> Evaluated {
@@ -82,7 +84,15 @@ impl<'a> Evaluation<'a> {
             None => default_budget(),
         };
         let meter = Meter { budget, spent: 0 };
-        Self { scope, file: expression.file(), slots: Vec::new(), meter, tentative: false, is_partial: false }
+        Self {
+            scope,
+            file: expression.file(),
+            slots: Vec::new(),
+            meter,
+            tentative: false,
+            is_partial: false,
+            records: scope.records_evaluated(),
+        }
     }
 }
 
@@ -136,6 +146,7 @@ impl Evaluation<'_> {
                     meter,
                     tentative,
                     is_partial,
+                    records: self.records,
                 };
                 let result = evaluation.node(inner.node());
                 self.meter.spent = evaluation.meter.spent;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, ValueNote};
 use wardian_value::{Str, Value};
 
-use crate::node::{Key, Kind, Node, StepKind, Target};
+use crate::node::{Key, Kind, Node, Operator, StepKind, Target};
 use crate::syntax::json::{self, Json};
 use crate::{Cause, EmptyScope, Reference, Scope, Traversal, TraversalStep, compile, evaluate};
 
@@ -402,6 +402,49 @@ impl Expression {
                 arguments: call.arguments.iter().map(|argument| self.inner(argument)).collect(),
                 expands: call.expands,
             }),
+            _ => None,
+        }
+    }
+
+    /// Returns the spans of the sides of all conditionals in the expression.
+    pub fn branches(&self) -> Vec<Span> {
+        let mut branches = Vec::new();
+        if self.json().is_some() {
+            return branches;
+        }
+        self.node().walk(&mut |node| {
+            if let Kind::Conditional { arms, otherwise } = &node.kind {
+                let sides = arms.iter().map(|arm| &arm.if_true).chain([otherwise]);
+                branches.extend(sides.map(|side| Span::new(self.file(), side.start, side.end)));
+            }
+        });
+        branches
+    }
+
+    /// Returns the operands of `a && b && c`; for any other expression, the expression itself.
+    pub fn conjuncts(&self) -> Vec<Self> {
+        self.operands(Operator::And).unwrap_or_else(|| vec![self.clone()])
+    }
+
+    /// Returns both sides of `a == b`.
+    pub fn equality(&self) -> Option<(Self, Self)> {
+        let [left, right] = self.operands(Operator::Equal)?.try_into().ok()?;
+        Some((left, right))
+    }
+
+    fn operands(&self, operator: Operator) -> Option<Vec<Self>> {
+        if self.json().is_some() {
+            return None;
+        }
+        let mut node = self.node();
+        while let Kind::Parenthesis(inside) = &node.kind {
+            node = inside;
+        }
+        match &node.kind {
+            Kind::Chain { first, rest } if rest.iter().all(|link| link.operator == operator) => {
+                let nodes = std::iter::once(first).chain(rest.iter().map(|link| &link.right));
+                Some(nodes.map(|node| self.inner(node)).collect())
+            }
             _ => None,
         }
     }

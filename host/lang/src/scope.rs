@@ -144,6 +144,18 @@ pub trait Scope {
         }
     }
 
+    /// Returns whether [`Scope::record_evaluated`] must be called.
+    fn records_evaluated(&self) -> bool {
+        self.outer().is_some_and(|outer| outer.records_evaluated())
+    }
+
+    /// Receives the span of each side of a conditional that determines the result.
+    fn record_evaluated(&self, span: &Span) {
+        if let Some(outer) = self.outer() {
+            outer.record_evaluated(span);
+        }
+    }
+
     /// Returns true while a template is rendered. A template cannot render another template.
     fn renders_template(&self) -> bool {
         self.outer().is_some_and(|outer| outer.renders_template())

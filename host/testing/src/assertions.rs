@@ -5,6 +5,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Cause, Expression, ReferenceMode, ReferenceSubject, Scope};
 use wardian_value::{Type, Value, convert::convert};
 
+use crate::comparison;
 use crate::status::TestStatus;
 
 /// The result of a run's assertions.
@@ -49,6 +50,7 @@ fn evaluate_one(assertion: &Condition, scope: &dyn Scope, diagnostics: &mut Diag
         Ok(false) => {
             let mut failed = Diagnostic::error("Test assertion failed", message).at(condition.span().clone());
             failed.values = condition.value_notes(scope, Cause::Value);
+            failed.values.extend(comparison::notes(condition, scope));
             diagnostics.push(failed);
             TestStatus::Fail
         }

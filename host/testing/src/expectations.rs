@@ -27,28 +27,30 @@ impl Expectations {
 
     fn judge(&mut self, diagnostic: Diagnostic) -> Option<Diagnostic> {
         let Some(object) = diagnostic.checked_object.as_deref() else { return Some(diagnostic) };
-        match self.position(object) {
-            Some(position) => {
-                self.failed.insert(position);
-                None
-            }
-            None if diagnostic.origin == DiagnosticOrigin::Check => {
-                Some(Diagnostic { severity: Severity::Error, ..diagnostic })
-            }
-            None => Some(diagnostic),
+        let fulfilled = self.positions(object);
+        if !fulfilled.is_empty() {
+            self.failed.extend(fulfilled);
+            return None;
         }
+        if diagnostic.origin == DiagnosticOrigin::Check {
+            return Some(Diagnostic { severity: Severity::Error, ..diagnostic });
+        }
+        Some(diagnostic)
     }
 
-    fn position(&self, object: &str) -> Option<usize> {
-        let resource =
-            object.strip_suffix(']').and_then(|object| object.rsplit_once('[')).map(|(name, _)| name);
-        let exact = self.objects.iter().position(|(expected, _)| expected == object);
-        exact.or_else(|| self.objects.iter().position(|(expected, _)| Some(expected.as_str()) == resource))
+    /// Returns the positions of the expectations that a failure of an object fulfils: those of the
+    /// object, and those of its resource.
+    fn positions(&self, object: &str) -> Vec<usize> {
+        let instance = object.strip_suffix(']').and_then(|object| object.rsplit_once('['));
+        let resource = instance.map(|(name, _)| name);
+        let fulfils = |expected: &str| expected == object || Some(expected) == resource;
+        let all = self.objects.iter().enumerate();
+        all.filter(|(_, (expected, _))| fulfils(expected)).map(|(position, _)| position).collect()
     }
 
     /// Returns the span of the expectation that a diagnostic fulfils, and the object's address.
     pub(crate) fn fulfilled_by(&self, diagnostic: &Diagnostic) -> Option<(&str, &Span)> {
-        let position = self.position(diagnostic.checked_object.as_deref()?)?;
+        let position = *self.positions(diagnostic.checked_object.as_deref()?).first()?;
         self.objects.get(position).map(|(object, span)| (object.as_str(), span))
     }
 

@@ -11,7 +11,9 @@
 
 mod assertions;
 mod cleanup;
+mod comparison;
 mod computed;
+mod coverage;
 mod events;
 mod expectations;
 mod host;
@@ -24,6 +26,7 @@ mod suite;
 mod variables;
 
 pub use cleanup::{LeftObject, LeftState, objects};
+pub use coverage::{CoverageReport, CoveredPart, PartKind};
 pub use events::{RunDetails, RunResult, TestEvent, TestObserver};
 pub use host::{StateRecorder, TestHost};
 pub use status::{TestCounts, TestStatus};

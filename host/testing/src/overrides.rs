@@ -115,6 +115,11 @@ impl RunOverrides {
         }
     }
 
+    /// Whether a provider configuration is mocked.
+    pub(crate) fn is_mocked(&self, configuration: &ProviderConfigAddress) -> bool {
+        self.mocks.contains_key(configuration)
+    }
+
     fn resource(
         &self,
         address: &ResourceInstanceAddress,

@@ -1,6 +1,6 @@
 //! Executes one run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,13 +8,13 @@ use wardian_address::{
     InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
 };
 use wardian_config::{
-    RootVariables, Target, TestCommand, TestFile, TestPlanAddresses, TestPlanMode, TestRun, TestValue,
-    variables_for_run,
+    Configuration, RootVariables, Target, TestCommand, TestFile, TestPlanAddresses, TestPlanMode, TestRun,
+    TestValue, variables_for_run,
 };
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
-    Action, Console, EngineContext, Mode, Plan, PlanOptions, Schemas, StateSink, StopSignal, TargetAddress,
-    TestApplied, TestInputs, TestPlanned, TestValues,
+    Action, Console, Coverage, EngineContext, Mode, Plan, PlanOptions, Schemas, StateSink, StopSignal,
+    TargetAddress, TestApplied, TestInputs, TestPlanned, TestValues,
 };
 use wardian_state::{Instance, State};
 use wardian_value::{Marks, PathStep, Str, Type, Value};
@@ -42,6 +42,10 @@ pub(crate) struct RunInputs<'s, 'a> {
     pub(crate) outputs: &'s BTreeMap<Str, Value>,
     pub(crate) parallelism: usize,
     pub(crate) stop: &'s StopSignal,
+    /// Receives the parts of the configuration that the run evaluates.
+    pub(crate) coverage: Option<&'s Arc<Coverage>>,
+    /// Whether only plans over mocks are executed.
+    pub(crate) only_mocks: bool,
 }
 
 /// A run that was executed.
@@ -227,6 +231,42 @@ impl<'s, 'a> RunInputs<'s, 'a> {
         refused
     }
 
+    /// Returns an error if the run does more than a plan over mocks, and only these are allowed.
+    fn check_trust(
+        &self,
+        configuration: &Configuration,
+        overrides: &RunOverrides,
+    ) -> Result<(), Diagnostics> {
+        if !self.only_mocks {
+            return Ok(());
+        }
+        let mut problems = Diagnostics::new();
+        if self.run.command == TestCommand::Apply {
+            let detail = "For an untrusted configuration, only runs with `command = plan` are executed.";
+            let problem = Diagnostic::error("Apply of an untrusted configuration", detail);
+            problems.push(problem.at(self.run.span.clone()));
+        }
+        let mut real = BTreeSet::new();
+        for node in configuration.modules() {
+            for resource in node.module.resources.values() {
+                let provider = configuration.provider_for(&node.path, resource);
+                if !provider.provider.is_built_in() && !overrides.is_mocked(&provider) {
+                    real.insert(provider.to_string());
+                }
+            }
+        }
+        if !real.is_empty() {
+            let real: Vec<String> = real.into_iter().collect();
+            let detail = format!(
+                "For an untrusted configuration, every provider must be mocked, but there is no mock_provider \
+                 for {}.",
+                real.join(", ")
+            );
+            problems.push(Diagnostic::error("Provider not mocked", detail).at(self.run.span.clone()));
+        }
+        problems.into_result(())
+    }
+
     /// Prepares the configuration, the variables, the mocks and the overrides for a run on a state.
     pub(crate) async fn set_up(
         &self,
@@ -250,7 +290,9 @@ impl<'s, 'a> RunInputs<'s, 'a> {
         }
         let overrides = RunOverrides::new(&prepared.providers, self.file, self.run)?;
         let values = TestValues { variables: variables::values(&given), runs: self.outputs.clone() };
-        let inputs = Arc::new(TestInputs { overrides: Arc::new(overrides), values });
+        self.check_trust(prepared.configuration(), &overrides)?;
+        let coverage = self.coverage.cloned();
+        let inputs = Arc::new(TestInputs { overrides: Arc::new(overrides), values, coverage });
         let schemas = prepared.schemas_for(state).await?;
         let setup = Arc::new(Setup { prepared, schemas, inputs, given, run_name: self.run.name.clone() });
         Ok((setup, root))

@@ -1,12 +1,13 @@
 //! Executes the files of a suite, and the runs of each file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 use wardian_config::{LoadedTests, TestFile, TestRun, TestValue};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_engine::{Stop, StopSignal};
+use wardian_engine::{Coverage, Stop, StopSignal};
 use wardian_state::State;
 use wardian_value::{Str, Type, Value};
 
@@ -27,6 +28,10 @@ pub struct TestOptions {
     pub parallelism: usize,
     /// The maximum number of concurrent runs, at least 1.
     pub run_parallelism: usize,
+    /// Receives the parts of the configuration that runs evaluate.
+    pub coverage: Option<Arc<Coverage>>,
+    /// Whether only plans over mocks are executed, because the configuration is not trusted.
+    pub only_mocks: bool,
 }
 
 /// The test files of a configuration, ready to be executed.
@@ -109,6 +114,8 @@ impl<'a> TestSuite<'a> {
             outputs: &earlier.collect(),
             parallelism: self.options.parallelism,
             stop: &self.stop,
+            coverage: None,
+            only_mocks: self.options.only_mocks,
         };
         let mut problems = Diagnostics::new();
         let destroyed = match inputs.set_up(&left.state, &mut problems).await {
@@ -262,6 +269,8 @@ impl<'s, 'a> FileExecution<'s, 'a> {
                 outputs,
                 parallelism: suite.options.parallelism,
                 stop: &suite.stop,
+                coverage: suite.options.coverage.as_ref(),
+                only_mocks: suite.options.only_mocks,
             };
             inputs.execute(state)
         });

@@ -34,6 +34,16 @@ pub(crate) struct TestArguments {
     /// Not supported: tests run on this machine.
     #[arg(long, hide = true, value_name = "SOURCE")]
     pub(crate) cloud_run: Option<OsString>,
+    /// Execute the tests again whenever a file of the configuration or of its tests changes. If only test
+    /// files change, only these are executed.
+    #[arg(long, conflicts_with_all = ["junit_xml", "coverage_out"])]
+    pub(crate) watch: bool,
+    /// Print the resources, outputs, conditions and sides of conditionals that no run has evaluated.
+    #[arg(long)]
+    pub(crate) coverage: bool,
+    /// Write the coverage to this file: as JSON if its name ends in .json, otherwise in LCOV's format.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) coverage_out: Option<PathBuf>,
     /// With `cleanup`: destroy only objects that an earlier test failed to destroy, not objects that
     /// skip_cleanup has kept.
     #[arg(long)]

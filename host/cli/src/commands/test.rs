@@ -1,21 +1,27 @@
 //! `wardian test`: executes the tests of the configuration.
 
 mod cleanup;
+mod coverage;
 mod junit;
 mod observer;
 mod verbose;
+mod watch;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_app::protected_files::NamedFile;
+use wardian_app::test_suite::TestSuite as TestFiles;
 use wardian_app::testing::AppTestHost;
-use wardian_app::untrusted::ConfigurationTrust;
+use wardian_app::untrusted::{self, ConfigurationTrust};
 use wardian_app::variable_files;
-use wardian_config::{LoadedTests, Module, TestValue, VariableInputs, global_test_values};
+use wardian_config::{Configuration, LoadedTests, Module, TestValue, VariableInputs, global_test_values};
 use wardian_diagnostic::{Diagnostic, system_reason};
-use wardian_testing::{TestOptions, TestStatus, TestSuite};
+use wardian_engine::{Coverage, StopSignal};
+use wardian_testing::{CoverageReport, TestOptions, TestStatus, TestSuite};
 use wardian_value::Str;
 
 use crate::arguments::TestArguments;
@@ -66,41 +72,100 @@ impl CommandSpec for TestArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &TestArguments) -> Outcome {
+    if context.app.confinement.is_some() {
+        let written = arguments.junit_xml.iter().chain(&arguments.coverage_out);
+        written.into_iter().try_for_each(|path| untrusted::check_written(path))?;
+    }
     let stop = interrupt::listen(&context.shell)?;
-    let (configuration, tests) = context.app.configuration_with_tests(Some(&arguments.test_directory))?;
+    if arguments.watch {
+        return watch::watch(context, arguments, &stop).await;
+    }
+    execute(context, arguments, &arguments.filter, &stop).await.result
+}
+
+/// A suite that was executed.
+struct Executed {
+    result: Outcome,
+    /// The directories of the configuration and of its tests; empty if these could not be read.
+    directories: Vec<PathBuf>,
+}
+
+/// Loads the configuration and its test files, and executes the test files with these paths.
+async fn execute(
+    context: &CommandContext,
+    arguments: &TestArguments,
+    filter: &[String],
+    stop: &StopSignal,
+) -> Executed {
+    let loaded = context.app.configuration_with_tests(Some(&arguments.test_directory));
+    let (configuration, tests) = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => return Executed { result: Err(error.into()), directories: Vec::new() },
+    };
+    let directories = tests.with_root(&configuration).flat_map(Configuration::modules);
+    let directories = directories.map(|node| node.module.directory.clone()).collect();
+    let result = execute_loaded(context, arguments, filter, stop, configuration, &tests).await;
+    Executed { result, directories }
+}
+
+async fn execute_loaded(
+    context: &CommandContext,
+    arguments: &TestArguments,
+    filter: &[String],
+    stop: &StopSignal,
+    configuration: Arc<Configuration>,
+    tests: &TestFiles,
+) -> Outcome {
     let left = context.app.left_test_records().await?;
     let is_cleanup = arguments.words.first().is_some_and(|word| word == "cleanup");
     if !is_cleanup {
         cleanup::check_nothing_left(&left)?;
     }
     let globals = globals(context, arguments, &configuration.root().module, &tests.files)?;
-    let host = AppTestHost::new(&context.app, configuration, &tests.modules, arguments.parallelism)?;
+    let root = Arc::clone(&configuration);
+    let host = AppTestHost::new(&context.app, root, &tests.modules, arguments.parallelism)?;
     let observer = ShellObserver::new(&context.shell, arguments.verbose);
+    let measures = arguments.coverage || arguments.coverage_out.is_some();
+    let coverage = measures.then(Arc::<Coverage>::default);
     let suite = TestSuite {
         tests: &tests.files,
         globals: &globals,
         options: TestOptions {
-            filter: arguments.filter.clone(),
+            filter: filter.to_vec(),
             parallelism: arguments.parallelism,
             run_parallelism: arguments.run_parallelism,
+            coverage: coverage.clone(),
+            only_mocks: context.app.confinement.is_some(),
         },
         host: &host,
         observer: &observer,
-        stop,
+        stop: stop.clone(),
     };
     if is_cleanup {
         return cleanup::clean_up(context, &suite, &left, arguments.repair).await;
     }
     let report = suite.execute().await;
     host.finish();
-    if let Some(path) = &arguments.junit_xml
-        && let Err(error) = observer.write_junit(path)
-    {
-        let detail = format!("{}: {}.", path.display(), system_reason(&error));
-        let summary = format!("The JUnit file \"{}\" cannot be written", path.display());
-        return Err(Failure::from(Diagnostic::error(summary, detail)));
+    if let Some(path) = &arguments.junit_xml {
+        let written = observer.write_junit(path);
+        written.map_err(|error| unwritable("JUnit file", path, &error))?;
+    }
+    if let Some(coverage) = coverage {
+        let report = CoverageReport::new(tests.with_root(&configuration), &coverage);
+        if arguments.coverage {
+            coverage::print(&context.shell, &report);
+        }
+        if let Some(path) = &arguments.coverage_out {
+            let written = coverage::write(path, &report);
+            written.map_err(|error| unwritable("coverage file", path, &error))?;
+        }
     }
     Ok(if report.status <= TestStatus::Pass { Status::Success } else { Status::Failed })
+}
+
+fn unwritable(what: &str, path: &Path, error: &io::Error) -> Failure {
+    let detail = format!("{}: {}.", path.display(), system_reason(error));
+    Failure::from(Diagnostic::error(format!("The {what} \"{}\" cannot be written", path.display()), detail))
 }
 
 /// Returns the global variable values of each test file. Variable files in the test directory apply

@@ -43,7 +43,11 @@ fn check_one(
     let value = diagnostics.collect(expression.evaluate(scope));
     let message = diagnostics.collect(validation.error_message.evaluate(scope));
     let (Some(value), Some(message)) = (value, message) else { return Diagnosed::failed(diagnostics) };
-    match truth(expression, &value, scope, "Invalid variable validation result") {
+    let holds = truth(expression, &value, scope, "Invalid variable validation result");
+    if let Ok(Some(_)) = holds {
+        scope.record_evaluated(&validation.span);
+    }
+    match holds {
         Ok(None) => return Diagnosed::new(ConditionResult::Unknown),
         Ok(Some(true)) => return Diagnosed::new(ConditionResult::Pass),
         Ok(Some(false)) => {}

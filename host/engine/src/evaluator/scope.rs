@@ -378,6 +378,16 @@ impl Scope for ModuleScope<'_> {
         Some(&self.evaluator.budget)
     }
 
+    fn records_evaluated(&self) -> bool {
+        self.evaluator.coverage().is_some()
+    }
+
+    fn record_evaluated(&self, span: &Span) {
+        if let Some(coverage) = self.evaluator.coverage() {
+            coverage.record(span);
+        }
+    }
+
     fn working_directory(&self) -> Option<String> {
         Some(self.evaluator.directories.root_directory.to_string_lossy().into_owned())
     }

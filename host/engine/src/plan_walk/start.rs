@@ -84,6 +84,9 @@ impl<'a> PlanWalk<'a> {
         let resource = resource_of(&context.configuration, &address)?;
         let provider = context.configuration.provider_for(&address.module().path(), resource);
         let subject = self.subject(address, &provider)?;
+        if let Some(coverage) = self.evaluator.coverage() {
+            coverage.record(&resource.span);
+        }
         let module = subject.address.module().clone();
         let mut found = self.evaluator.check_preconditions(resource, &subject.address, repetition.clone());
         let scope = self.evaluator.scope(&module, repetition.clone());

@@ -29,21 +29,49 @@ impl Evaluation<'_> {
     /// Both sides of an arm are evaluated, because the result has the type to which both can be
     /// converted. However, only errors in the selected side are reported.
     pub(super) fn conditional(&mut self, arms: &[Arm], otherwise: &Node, node: &Node) -> Evaluated {
+        let records = std::mem::replace(&mut self.records, false);
+        let selected = if records { self.record_selected(arms, otherwise, node) } else { None };
         let outer = std::mem::replace(&mut self.tentative, true);
         // The outcome of the false side of each arm, starting with the last arm.
         let mut outcomes = Vec::with_capacity(arms.len() + 1);
+        self.records = selected == Some(arms.len());
         let mut result = self.side(otherwise);
-        for arm in arms.iter().rev() {
+        for (position, arm) in arms.iter().enumerate().rev() {
+            self.records = selected == Some(position);
             let if_true = self.side(&arm.if_true);
+            self.records = false;
             let next = self.choose(arm, &if_true, &result, node).into();
             outcomes.push(std::mem::replace(&mut result, next));
         }
         let result = result.outcome;
+        self.records = records;
         self.tentative = outer;
         if result.is_err() && !self.tentative {
             return self.explain(arms, otherwise, node, outcomes);
         }
         result
+    }
+
+    /// Records the side that determines the result, and returns the position of its arm; the number of
+    /// arms for the last side. Returns `None` if no side does, because a condition is unknown or
+    /// invalid.
+    fn record_selected(&mut self, arms: &[Arm], otherwise: &Node, node: &Node) -> Option<usize> {
+        self.records = true;
+        let first = arms.iter().position(|arm| {
+            let condition = self.condition(&arm.condition, node);
+            !matches!(condition, Ok((Some(false), _)))
+        });
+        let holds = |evaluation: &mut Self, arm: &Arm| {
+            evaluation.records = false;
+            matches!(evaluation.condition(&arm.condition, node), Ok((Some(true), _)))
+        };
+        let (position, side) = match first {
+            Some(position) if holds(self, &arms[position]) => (position, &*arms[position].if_true),
+            Some(_) => return None,
+            None => (arms.len(), otherwise),
+        };
+        self.scope.record_evaluated(&self.span((side.start, side.end)));
+        Some(position)
     }
 
     /// Returns the error about a conditional, with the positions and values of both sides.

@@ -39,7 +39,9 @@ pub(super) fn document(details: &RunDetails) -> Result<Document, Diagnostics> {
     let schemas: Value =
         parse(&schemas_json(details.schemas.iter().map(|(address, schema)| (address.clone(), &**schema))));
     parts.insert("provider_format_version".to_owned(), schemas["format_version"].clone());
-    parts.insert("provider_schemas".to_owned(), schemas["provider_schemas"].clone());
+    if let Some(known) = schemas.get("provider_schemas") {
+        parts.insert("provider_schemas".to_owned(), known.clone());
+    }
     let Some(state) = &details.state else {
         let plan = &details.plan;
         let document = PlanDocument::new(
