@@ -23,7 +23,7 @@ pub use lifecycle::{IgnoreChanges, Lifecycle};
 pub use local::Local;
 pub use module_call::ModuleCall;
 pub use output::Output;
-pub use provider::{ProviderConfig, ProviderReference};
+pub use provider::{ProviderConfig, ProviderConfigOrigin, ProviderReference};
 pub use refactoring::{Import, Moved, Removed};
 pub use resource::{Provisioner, Resource};
 pub use settings::{Backend, ProviderMeta, RequiredProvider, RequiredVersion};

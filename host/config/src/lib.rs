@@ -32,8 +32,8 @@ mod walk;
 pub use blocks::{
     Backend, Check, Condition, EncryptionConfig, EncryptionMethod, EncryptionOrigin, EncryptionTarget,
     IgnoreChanges, Import, KeyProviderBlock, Lifecycle, Local, ModuleCall, Moved, Output, ProviderConfig,
-    ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider, RequiredVersion, Resource,
-    Target, TargetResource, Variable,
+    ProviderConfigOrigin, ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider,
+    RequiredVersion, Resource, Target, TargetResource, Variable,
 };
 pub use configuration::{Configuration, ModuleNode, Requirement};
 pub use decode::{arguments_and_blocks, decode_body, decode_constant_blocks, references, span_of};

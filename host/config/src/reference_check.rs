@@ -6,7 +6,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use wardian_lang::{Body, Expression, Reference, ReferenceSubject};
 use wardian_value::PathStep;
 
-use crate::blocks::{Condition, Lifecycle, Resource};
+use crate::blocks::{Condition, Lifecycle, ProviderConfigOrigin, Resource};
 use crate::configuration::{Configuration, ModuleNode};
 use crate::decode::references;
 use crate::names::{block_kind, resource_mode};
@@ -388,7 +388,11 @@ impl ModuleNode {
                 visits.expression(&input.expression);
             }
         }
-        for config in module.provider_configs.values().filter(|config| !config.is_in_test_file) {
+        for config in module
+            .provider_configs
+            .values()
+            .filter(|config| config.origin == ProviderConfigOrigin::Configuration)
+        {
             visits.context = format!("provider \"{}\"", config.local_name);
             visits.body(&config.body);
         }

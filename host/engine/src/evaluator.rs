@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wardian_address::{ModuleInstance, ModulePath, ProviderAddress, ProviderConfigAddress};
-use wardian_config::{Configuration, GatedFiles, ModuleNode, decode_body};
+use wardian_config::{Configuration, GatedFiles, ModuleNode, ProviderConfigOrigin, decode_body};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
 use wardian_lang::{Budget, ReferenceSubject};
 use wardian_value::{Marks, Str, Type, Value};
@@ -367,11 +367,14 @@ impl Evaluator {
         let Some(config) = provider_block(&self.configuration, address) else {
             return Ok(block.empty_value());
         };
+        if config.origin == ProviderConfigOrigin::Mock {
+            return Ok(block.empty_value());
+        }
         let instance = address.module.unkeyed_instance();
         let mut scope = self.scope(&instance, RepetitionData::None);
         // A configuration is validated once for all runs, without their values.
         let none = TestValues::default();
-        if config.is_in_test_file {
+        if config.origin == ProviderConfigOrigin::TestFile {
             scope = scope.with_test_values(self.test.as_ref().map_or(&none, |test| &test.values));
         }
         let (value, diagnostics) = decode_body(&config.body, block, &scope);

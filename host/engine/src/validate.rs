@@ -7,8 +7,8 @@ mod resource;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use wardian_address::ModulePath;
-use wardian_config::Module;
+use wardian_address::{ModulePath, ProviderConfigAddress};
+use wardian_config::{Configuration, Module, ProviderConfigOrigin};
 use wardian_diagnostic::Diagnostics;
 use wardian_plugin::CallContext;
 use wardian_value::Str;
@@ -60,7 +60,7 @@ pub async fn validate(
                 diagnostics.extend(evaluator.evaluate_output(path, name).diagnostics);
             }
             Node::Provider(address) => match evaluator.provider_config(address) {
-                Ok(config) if nodes::provider_block(&configuration, address).is_some() => {
+                Ok(config) if has_arguments(&configuration, address) => {
                     if let Some(provider) = evaluator.schemas.unconfigured(&address.provider) {
                         let context = CallContext::default();
                         let config = context.unmark_and_register(&config);
@@ -99,6 +99,12 @@ pub async fn validate(
         }
     }
     diagnostics
+}
+
+/// Returns whether a block sets the arguments of a provider that is not mocked.
+fn has_arguments(configuration: &Configuration, address: &ProviderConfigAddress) -> bool {
+    let block = nodes::provider_block(configuration, address);
+    block.is_some_and(|block| block.origin != ProviderConfigOrigin::Mock)
 }
 
 /// Validates a variable of the root module for any value of its type.

@@ -21,9 +21,18 @@ pub struct ProviderConfig {
     pub body: Body,
     /// The span of the header.
     pub span: Span,
-    /// Whether the block is in a test file. Its expressions can refer to runs, and to variables that
-    /// the module does not declare.
-    pub is_in_test_file: bool,
+    pub origin: ProviderConfigOrigin,
+}
+
+/// The source of a provider configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderConfigOrigin {
+    Configuration,
+    /// A `provider` block of a test file. Its expressions can refer to runs, and to variables that the
+    /// module does not declare.
+    TestFile,
+    /// A `mock_provider` block. The provider is not configured.
+    Mock,
 }
 
 /// A reference such as `aws.west`, or the reference that a resource type implies.
@@ -109,7 +118,7 @@ impl ProviderConfig {
             version,
             body,
             span: block.header_span.clone(),
-            is_in_test_file: false,
+            origin: ProviderConfigOrigin::Configuration,
         })
     }
 }

@@ -10,7 +10,7 @@ use wardian_lang::Body;
 use wardian_value::Str;
 
 use super::{TestFile, TestProvider, TestRun};
-use crate::blocks::{ProviderConfig, ProviderReference};
+use crate::blocks::{ProviderConfig, ProviderConfigOrigin, ProviderReference};
 use crate::configuration::Configuration;
 use crate::module::Module;
 
@@ -105,11 +105,15 @@ fn name_of(reference: &ProviderReference) -> Name {
 
 /// Returns the block that a provider configuration of a test file is equivalent to.
 fn configured((local_name, alias): Name, provider: &TestProvider) -> ProviderConfig {
-    let (body, span) = match provider {
-        TestProvider::Real(config) => (config.body.clone(), config.span.clone()),
-        TestProvider::Mock(mock) => (Body::empty(mock.span.clone()), mock.span.clone()),
+    let (body, span, origin) = match provider {
+        TestProvider::Real(config) => {
+            (config.body.clone(), config.span.clone(), ProviderConfigOrigin::TestFile)
+        }
+        TestProvider::Mock(mock) => {
+            (Body::empty(mock.span.clone()), mock.span.clone(), ProviderConfigOrigin::Mock)
+        }
     };
-    ProviderConfig { local_name, alias, version: None, body, span, is_in_test_file: true }
+    ProviderConfig { local_name, alias, version: None, body, span, origin }
 }
 
 fn missing(reference: &ProviderReference) -> Diagnostic {
