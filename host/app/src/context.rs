@@ -52,8 +52,9 @@ use crate::plugin_path;
 use crate::plugins::{self, NativeProcesses, Plugins, Supervision};
 use crate::policy_learning;
 use crate::protected_files::{Locations, NamedFile};
-use crate::requirements::{check_required_versions, requirements};
+use crate::requirements::{check_required_versions, requirements_with_tests};
 use crate::saved_plan;
+use crate::test_suite::TestSuite;
 use crate::untrusted::{self, ConfigurationTrust, HostConfinement};
 use crate::workspaces::Workspace;
 
@@ -231,16 +232,7 @@ impl AppContext {
     /// Loads a configuration that must contain files, because a plan for an empty configuration
     /// would destroy everything.
     pub fn configuration_with_files(&self) -> Result<Arc<Configuration>, AppError> {
-        let configuration = self.configuration()?;
-        if configuration.files().next().is_none() {
-            return Err(AppError::new(
-                "No configuration files",
-                "There is no .tf file in this directory. Create one, or specify another directory with \
-                 -chdir=DIR. A plan without a configuration would destroy everything, which is rarely \
-                 intended; if it is, run `wardian destroy`.",
-            ));
-        }
-        Ok(configuration)
+        require_files(self.configuration()?)
     }
 
     /// Reads the dependency lock file, and shows its warnings.
@@ -443,10 +435,27 @@ impl AppContext {
         lock: &LockFile,
         parallelism: usize,
     ) -> Result<Arc<Plugins>, AppError> {
-        let mut requirements = requirements(configuration, state);
-        plugins::require_provisioners(&mut requirements, configuration, |address| {
-            lock.providers.contains_key(address)
-        });
+        self.plugins_with_tests(configuration, &TestSuite::default(), state, lock, parallelism)
+    }
+
+    /// Returns the plugins of a configuration, a state and test files.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Self::plugins`].
+    pub fn plugins_with_tests(
+        &self,
+        configuration: &Configuration,
+        tests: &TestSuite,
+        state: Option<&State>,
+        lock: &LockFile,
+        parallelism: usize,
+    ) -> Result<Arc<Plugins>, AppError> {
+        let mut requirements = requirements_with_tests(configuration, state, tests);
+        for configuration in tests.with_root(configuration) {
+            plugins::require_provisioners(&mut requirements, configuration, |address| {
+                lock.providers.contains_key(address)
+            });
+        }
         let resolved = if requirements.providers.keys().all(ProviderAddress::is_built_in) {
             ResolvedPlugins::default()
         } else {
@@ -681,8 +690,24 @@ impl AppContext {
     }
 }
 
+/// Returns a configuration that contains files.
+///
+/// # Errors
+/// Returns an error if the configuration contains no files.
+pub fn require_files(configuration: Arc<Configuration>) -> Result<Arc<Configuration>, AppError> {
+    if configuration.files().next().is_none() {
+        return Err(AppError::new(
+            "No configuration files",
+            "There is no .tf file in this directory. Create one, or specify another directory with \
+             -chdir=DIR. A plan without a configuration would destroy everything, which is rarely \
+             intended; if it is, run `wardian destroy`.",
+        ));
+    }
+    Ok(configuration)
+}
+
 /// Returns a loaded configuration with its warnings and version errors.
-fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
+pub(crate) fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
     let mut diagnostics = configuration.warnings.clone();
     check_required_versions(&configuration, &mut diagnostics);
     tracing::info!(target: CONFIGURATION_TARGET, shape = %ConfigurationShape(&configuration));

@@ -61,6 +61,7 @@ pub mod state_access;
 pub mod state_change;
 mod state_migration;
 pub mod state_recorder;
+pub mod test_suite;
 pub mod testing;
 pub mod untrusted;
 pub mod variable_files;
@@ -68,7 +69,7 @@ pub mod workspaces;
 
 pub use cancellation::unless_stopped;
 pub use configuration_shape::CONFIGURATION_TARGET;
-pub use context::{AppContext, AppOptions};
+pub use context::{AppContext, AppOptions, require_files};
 pub use environment::{EnvironmentVariable, ProcessEnvironment, VARIABLES};
 pub use error::{AppError, json_reason, sentence, state_diagnostic};
 pub use frontend::{
@@ -76,5 +77,5 @@ pub use frontend::{
 };
 pub use plugin_name::plugin_name;
 pub use publisher_consent::PublisherChange;
-pub use requirements::requirements;
+pub use requirements::{requirements, requirements_with_tests};
 pub use state_migration::StateCopy;

@@ -11,6 +11,7 @@ use wardian_module_source::ModuleSource;
 use wardian_modules::{MANIFEST_FILE_NAME, ManifestRecord, ModuleManifest};
 
 use crate::error::AppError;
+use crate::test_suite::TestSuite;
 
 /// Parses a manifest, and returns the installed modules.
 ///
@@ -58,22 +59,42 @@ pub fn modules_directory(data_directory: &Path) -> PathBuf {
 
 /// Returns the modules of a configuration, the root module first.
 pub fn records(configuration: &Configuration, installed: &InstalledModules) -> Vec<ManifestRecord> {
-    let mut records: Vec<ManifestRecord> = configuration
-        .modules()
-        .map(|node| {
-            let call = node
-                .path
-                .parent()
-                .and_then(|(caller, name)| configuration.module(&caller)?.module.module_calls.get(name));
-            let key = module_key(&node.path);
-            let source = call.map(|call| source_address(&call.source)).unwrap_or_default();
-            let found = installed.get(&key).filter(|module| module.source == source);
-            let version = found.and_then(|module| module.version.clone());
-            ManifestRecord { key, source, version, directory: with_slashes(&node.module.directory) }
-        })
-        .collect();
+    let mut records: Vec<ManifestRecord> = records_below("", "", configuration, installed).collect();
     records.sort_by(|one, other| one.key.cmp(&other.key));
     records
+}
+
+/// Returns the modules that runs of test files execute, and the modules that these call.
+pub(crate) fn test_records(tests: &TestSuite, installed: &InstalledModules) -> Vec<ManifestRecord> {
+    let modules = tests.modules.iter(&tests.files);
+    let records = modules.flat_map(|(key, _, module, configuration)| {
+        records_below(&key, &source_address(&module.source), configuration, installed).collect::<Vec<_>>()
+    });
+    records.collect()
+}
+
+/// Returns the records of a configuration whose root module has the given key and source.
+fn records_below<'a>(
+    root_key: &'a str,
+    root_source: &'a str,
+    configuration: &'a Configuration,
+    installed: &'a InstalledModules,
+) -> impl Iterator<Item = ManifestRecord> + use<'a> {
+    configuration.modules().map(move |node| {
+        let call = node
+            .path
+            .parent()
+            .and_then(|(caller, name)| configuration.module(&caller)?.module.module_calls.get(name));
+        let key = match (root_key, module_key(&node.path)) {
+            ("", key) => key,
+            (root_key, key) if key.is_empty() => root_key.to_owned(),
+            (root_key, key) => format!("{root_key}.{key}"),
+        };
+        let source = call.map_or_else(|| root_source.to_owned(), |call| source_address(&call.source));
+        let found = installed.get(&key).filter(|module| module.source == source);
+        let version = found.and_then(|module| module.version.clone());
+        ManifestRecord { key, source, version, directory: with_slashes(&node.module.directory) }
+    })
 }
 
 /// Returns the source address of a module as Terraform writes it to `modules.json`. A path is

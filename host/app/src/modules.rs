@@ -6,10 +6,13 @@
 //! concurrently.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use wardian_archive::{CopyOptions, copy_tree};
-use wardian_config::{Configuration, InstalledModule, InstalledModules, LoadedRoot, MissingModule, Module};
+use wardian_config::{
+    Configuration, InstalledModule, InstalledModules, LoadedRoot, MissingModule, Module, load_tests,
+};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_module_source::{ModulePins, ModuleSource};
 use wardian_modules::{
@@ -23,6 +26,7 @@ use crate::context::AppContext;
 use crate::error::{AppError, sentence};
 use crate::host_network::HostNetwork;
 use crate::module_manifest;
+use crate::test_suite::{DEFAULT_TEST_DIRECTORY, LoadedSuite, TestSuite};
 
 /// The key under which the module of `init -from-module` is fetched.
 const FROM_MODULE_KEY: &str = "from-module";
@@ -34,11 +38,15 @@ pub struct ModuleOptions<'a> {
     pub observer: Arc<dyn ModuleObserver>,
     /// Whether the list of modules is written even if the configuration calls none.
     pub writes_empty_manifest: bool,
+    /// The directory of the test files whose modules are also installed.
+    pub test_directory: Option<&'a Path>,
 }
 
 /// A configuration whose modules are installed.
 pub struct InstalledConfiguration {
     pub configuration: Arc<Configuration>,
+    /// The test files, if their modules were also installed.
+    pub tests: TestSuite,
     /// The pins of all packages that the configuration uses, for the lock file.
     pub pins: ModulePins,
     /// The records of local modules that are new or changed, or of all local modules if modules are
@@ -59,6 +67,15 @@ pub fn root_module(context: &AppContext) -> Result<Arc<Module>, AppError> {
     }
 }
 
+/// Returns true if a run of a test file executes another module than the root module. Errors in test
+/// files are ignored: [`install`] reports them.
+pub fn has_run_modules(context: &AppContext, test_directory: Option<&Path>) -> bool {
+    let test_directory = test_directory.unwrap_or(Path::new(DEFAULT_TEST_DIRECTORY));
+    let mut problems = Diagnostics::new();
+    let tests = context.with_files(|files| load_tests(files, Path::new("."), test_directory, &mut problems));
+    tests.files.values().flat_map(|file| &file.runs).any(|run| run.module.is_some())
+}
+
 /// Installs the modules that the configuration calls, and loads the configuration with them. Writes
 /// the list of modules, but not the pins.
 ///
@@ -72,27 +89,26 @@ pub async fn install(
     let mode = options.mode;
     let mut installed = InstalledModules::default();
     let mut installer: Option<ModuleInstaller> = None;
-    let configuration = loop {
-        match context.load_with(&installed) {
-            LoadedRoot::Complete(configuration) => break configuration,
-            LoadedRoot::Invalid(problems) => return Err(problems.into()),
-            LoadedRoot::Incomplete { problems, .. } if problems.has_errors() => return Err(problems.into()),
-            LoadedRoot::Incomplete { missing, problems, root } => {
-                // A module that was installed but cannot be read would otherwise be installed
-                // repeatedly.
-                if missing.iter().any(|module| installed.get(&module.key()).is_some()) {
-                    let incomplete = LoadedRoot::Incomplete { missing, problems, root };
-                    return Err(incomplete.into_result().err().unwrap_or_default().into());
-                }
-                let installer = match &installer {
-                    Some(installer) => installer,
-                    None => installer.insert(open(context, &options, pins.clone()).await?),
-                };
-                install_level(context, installer, missing, &mut installed).await?;
-            }
+    let (configuration, tests, warnings) = loop {
+        let loaded = match options.test_directory {
+            Some(test_directory) => context.load_suite(Path::new("."), test_directory, &installed),
+            None => LoadedSuite::without_tests(context.load_with(&installed)),
+        };
+        let missing: Vec<MissingModule> = loaded.missing().cloned().collect();
+        // A module that was installed but cannot be read would otherwise be installed repeatedly.
+        let was_installed = |module: &MissingModule| installed.get(&module.key()).is_some();
+        if missing.is_empty() || loaded.has_errors() || missing.iter().any(was_installed) {
+            break loaded.into_result()?;
         }
+        let installer = match &installer {
+            Some(installer) => installer,
+            None => installer.insert(open(context, &options, pins.clone()).await?),
+        };
+        install_level(context, installer, missing, &mut installed).await?;
     };
-    let records = module_manifest::records(&configuration, &installed);
+    let mut records = module_manifest::records(&configuration, &installed);
+    records.extend(module_manifest::test_records(&tests, &installed));
+    records.sort_by(|one, other| one.key.cmp(&other.key));
     let (new_pins, local_modules) = match installer {
         Some(installer) => {
             let local = records.into_iter().filter(is_local).collect();
@@ -113,7 +129,8 @@ pub async fn install(
         }
     };
     let configuration = context.accept_loaded(configuration)?;
-    Ok(InstalledConfiguration { configuration, pins: new_pins, local_modules })
+    context.frontend.warn(&warnings);
+    Ok(InstalledConfiguration { configuration, tests, pins: new_pins, local_modules })
 }
 
 fn is_local(record: &ManifestRecord) -> bool {
@@ -220,10 +237,7 @@ fn installed_module(installation: ModuleInstallation) -> (String, InstalledModul
 }
 
 fn install_error(module: &MissingModule, error: &ModuleInstallError) -> Diagnostic {
-    let name = module.path.names().last().map(|name| name.as_str()).unwrap_or_default();
-    Diagnostic::error(error.summary(), error.to_string())
-        .at(module.span.clone())
-        .in_block(format!("module \"{name}\""))
+    Diagnostic::error(error.summary(), error.to_string()).at(module.span.clone()).in_block(module.context())
 }
 
 fn cache_error(error: &ModuleCacheError) -> AppError {

@@ -9,11 +9,36 @@ use wardian_install::selection::Requirements;
 use wardian_state::State;
 
 use crate::compatibility::TERRAFORM_VERSION;
+use crate::test_suite::TestSuite;
 
 /// Returns the providers that the configuration requires, and the providers of objects in the state
 /// that are no longer in the configuration.
 pub fn requirements(configuration: &Configuration, state: Option<&State>) -> Requirements {
+    requirements_with_tests(configuration, state, &TestSuite::default())
+}
+
+/// Returns the requirements of a configuration, of its state, and of the modules that runs of its test
+/// files execute.
+pub fn requirements_with_tests(
+    configuration: &Configuration,
+    state: Option<&State>,
+    tests: &TestSuite,
+) -> Requirements {
     let mut requirements = Requirements::default();
+    add_configuration(&mut requirements, configuration, "the root module");
+    for (key, _, _, configuration) in tests.modules.iter(&tests.files) {
+        add_configuration(&mut requirements, configuration, &key);
+    }
+    for address in state.into_iter().flat_map(providers_of) {
+        if !requirements.providers.contains_key(&address) {
+            requirements.add(address, Constraints::default(), "the state");
+        }
+    }
+    requirements
+}
+
+/// Adds the requirements of a configuration. `root` is the name of its root module in messages.
+fn add_configuration(requirements: &mut Requirements, configuration: &Configuration, root: &str) {
     for (address, requirement) in configuration.provider_requirements() {
         if requirement.origins.is_empty() {
             requirements.add(address, requirement.constraints, "the configuration");
@@ -24,18 +49,12 @@ pub fn requirements(configuration: &Configuration, state: Option<&State>) -> Req
                 (Some(span), _) => {
                     format!("{}:{}", span.file.name(), span.start_position().line)
                 }
-                (None, true) => "the root module".to_owned(),
+                (None, true) => root.to_owned(),
                 (None, false) => module.to_string(),
             };
             requirements.add(address.clone(), constraints, origin);
         }
     }
-    for address in state.into_iter().flat_map(providers_of) {
-        if !requirements.providers.contains_key(&address) {
-            requirements.add(address, Constraints::default(), "the state");
-        }
-    }
-    requirements
 }
 
 /// Returns the providers of the objects in a state.

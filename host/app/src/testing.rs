@@ -53,7 +53,7 @@ impl AppContext {
         problems.into_result(modules)
     }
 
-    fn with_files<T>(&self, read: impl FnOnce(&dyn Files) -> T) -> T {
+    pub(crate) fn with_files<T>(&self, read: impl FnOnce(&dyn Files) -> T) -> T {
         match &self.confinement {
             Some(confinement) => read(confinement),
             None => read(&GatedFiles::default()),

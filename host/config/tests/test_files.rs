@@ -108,7 +108,7 @@ fn validate(files: &[(String, String)]) -> Diagnostics {
         return problems;
     }
     problems.extend(root.check_references());
-    for (_, _, configuration) in modules.iter(&tests) {
+    for (_, _, _, configuration) in modules.iter(&tests) {
         problems.extend(configuration.check_references());
     }
     problems.extend(tests.check(&root, &modules));
@@ -541,7 +541,7 @@ fn installed_modules_of_runs_are_read() {
     let tests = load_tests(&files, Path::new(""), Path::new("tests"), &mut problems);
     let modules = tests.load_modules(&files, Path::new(""), &installed, &mut problems);
     assert!(problems.is_empty() && modules.missing.is_empty(), "{problems}");
-    let (key, _, configuration) = modules.iter(&tests).next().unwrap();
+    let (key, _, _, configuration) = modules.iter(&tests).next().unwrap();
     assert_eq!(key, "test.tests.a.r");
     assert_eq!(configuration.modules().count(), 2);
 }

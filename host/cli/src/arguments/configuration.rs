@@ -54,8 +54,8 @@ pub(crate) struct InitArguments {
     /// Accepted without effect; the whole configuration is prepared.
     #[arg(long, value_name = "ADDRESS", hide = true)]
     pub(crate) target: Vec<OsString>,
-    /// Accepted without effect; test files are not read.
-    #[arg(long, hide = true, value_name = "PATH")]
+    /// The directory of test files, relative to the configuration. The default is `tests`.
+    #[arg(long, value_name = "PATH")]
     pub(crate) test_directory: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) backend: BackendArguments,
@@ -136,11 +136,11 @@ pub(crate) struct ValidateArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Accepted without effect; test files are not read.
-    #[arg(long, hide = true)]
+    /// Do not check test files.
+    #[arg(long)]
     pub(crate) no_tests: bool,
-    /// Accepted without effect; test files are not read.
-    #[arg(long, hide = true, value_name = "PATH")]
+    /// The directory of test files, relative to the configuration. The default is `tests`.
+    #[arg(long, value_name = "PATH")]
     pub(crate) test_directory: Option<PathBuf>,
     /// The directory of the configuration, instead of the current one.
     #[arg(value_name = "DIR")]
@@ -159,8 +159,8 @@ pub(crate) struct GetArguments {
     /// Check modules again that are already recorded.
     #[arg(long)]
     pub(crate) update: bool,
-    /// Accepted without effect; test files are not read.
-    #[arg(long, hide = true, value_name = "PATH")]
+    /// The directory of test files, relative to the configuration. The default is `tests`.
+    #[arg(long, value_name = "PATH")]
     pub(crate) test_directory: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) view: ColorArguments,

@@ -12,8 +12,8 @@ use super::options::ColorArguments;
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
 pub(crate) struct ProvidersArguments {
-    /// Accepted without effect; test files are not read.
-    #[arg(long, hide = true, value_name = "PATH")]
+    /// The directory of test files, relative to the configuration. The default is `tests`.
+    #[arg(long, value_name = "PATH")]
     pub(crate) test_directory: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) view: ColorArguments,

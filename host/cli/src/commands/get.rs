@@ -1,10 +1,12 @@
 //! `wardian get`: installs the modules that the configuration calls.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_app::host_network::HostNetwork;
 use wardian_app::modules::{self, InstalledConfiguration, ModuleOptions};
+use wardian_app::test_suite::DEFAULT_TEST_DIRECTORY;
 use wardian_download::NetworkAccess;
 use wardian_modules::{InstallMode, ManifestRecord};
 use wardian_printable::printable;
@@ -38,24 +40,26 @@ impl CommandSpec for GetArguments {
 async fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
     let network = context.app.network(NetworkAccess::Online)?;
     let mode = if arguments.update { InstallMode::Upgrade } else { InstallMode::Keep };
-    let installed = install_modules(context, &network, mode, true).await?;
+    let test_directory = arguments.test_directory.as_deref();
+    let installed = install_modules(context, &network, mode, test_directory, true).await?;
     modules::record_pins(&context.app, &installed.pins, context.app.confinement.is_some())?;
     Ok(Status::Success)
 }
 
-/// Installs the modules that the configuration calls, and reports each one. Only `get` writes the list of
-/// modules if the configuration calls none.
+/// Installs the modules that the configuration calls and that its tests execute, and reports each one.
+/// Only `get` writes the list of modules if the configuration calls none.
 pub(crate) async fn install_modules(
     context: &CommandContext,
     network: &HostNetwork,
     mode: InstallMode,
+    test_directory: Option<&Path>,
     writes_empty_manifest: bool,
 ) -> Outcome<InstalledConfiguration> {
     let observer = Arc::new(ModuleProgress::new(&context.shell));
     let _footer = context.downloads.begin(&context.shell);
-    let installed =
-        modules::install(&context.app, ModuleOptions { network, mode, observer, writes_empty_manifest })
-            .await?;
+    let test_directory = Some(test_directory.unwrap_or(Path::new(DEFAULT_TEST_DIRECTORY)));
+    let options = ModuleOptions { network, mode, observer, writes_empty_manifest, test_directory };
+    let installed = modules::install(&context.app, options).await?;
     report_modules(context, &installed.local_modules);
     Ok(installed)
 }

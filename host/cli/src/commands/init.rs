@@ -15,9 +15,10 @@ use wardian_app::modules::{self, ModuleOptions};
 use wardian_app::native_confinement::{self, ConfinementLevel};
 use wardian_app::plugin_path;
 use wardian_app::plugins;
-use wardian_app::requirements;
+use wardian_app::requirements_with_tests;
 use wardian_app::sentence;
 use wardian_app::state_access;
+use wardian_app::test_suite::TestSuite;
 use wardian_app::untrusted::ConfigurationTrust;
 use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostic;
@@ -114,21 +115,23 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
             backend_init::initialize(&context.app, &root, &arguments.backend.options(), &stop).await?;
         state = state_access::read_workspace_unlocked(&context.app, &backend).await?;
     }
-    let (configuration, pins) = if arguments.get {
-        if !root.module_calls.is_empty() {
+    let test_directory = arguments.test_directory.as_deref();
+    let (configuration, tests, pins) = if arguments.get {
+        if !root.module_calls.is_empty() || modules::has_run_modules(&context.app, test_directory) {
             lines::step(shell, if arguments.upgrade { InitStep::ModuleUpgrade } else { InitStep::Modules });
         }
         let mode = if arguments.upgrade { InstallMode::Upgrade } else { InstallMode::Keep };
-        let installed = get::install_modules(context, &network, mode, false).await?;
-        (installed.configuration, Some(installed.pins))
+        let installed = get::install_modules(context, &network, mode, test_directory, false).await?;
+        (installed.configuration, installed.tests, Some(installed.pins))
     } else {
-        (context.app.configuration()?, None)
+        let (configuration, tests) = context.app.configuration_with_tests(test_directory)?;
+        (configuration, tests, None)
     };
     lines::step(shell, InitStep::Providers);
     let sources = context.app.network_sources(&network)?;
     let selection = {
         let _footer = context.downloads.begin(shell);
-        choose(context, &configuration, &state, &sources, arguments).await?
+        choose(context, &configuration, &tests, &state, &sources, arguments).await?
     };
     for (address, chosen) in &selection.plugins {
         if let Some(entry) = selection.lock.providers.get(address) {
@@ -154,7 +157,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
         modules::record_pins(&context.app, pins, arguments.is_lock_file_read_only(context))?;
     }
     context.app.record_granted_paths()?;
-    compile(context, &configuration, &state, &selection).await?;
+    compile(context, &configuration, &tests, &state, &selection).await?;
     lines::success(shell, !context.app.environment.in_automation());
     Ok(Status::Success)
 }
@@ -182,6 +185,7 @@ async fn copy_module(context: &CommandContext, arguments: &InitArguments, source
         mode: InstallMode::Keep,
         observer: Arc::new(ModuleProgress::new(&context.shell)),
         writes_empty_manifest: false,
+        test_directory: None,
     };
     Ok(modules::copy_into_root(&context.app, options, source).await?)
 }
@@ -190,15 +194,18 @@ async fn copy_module(context: &CommandContext, arguments: &InitArguments, source
 async fn choose(
     context: &CommandContext,
     configuration: &Configuration,
+    tests: &TestSuite,
     state: &State,
     sources: &Sources<'_>,
     arguments: &InitArguments,
 ) -> Outcome<Selection> {
-    let mut requirements = requirements(configuration, Some(state));
+    let mut requirements = requirements_with_tests(configuration, Some(state), tests);
     let lock = context.app.lock_file()?;
-    plugins::require_provisioners(&mut requirements, configuration, |address| {
-        sources.is_in_directory(address) || lock.providers.contains_key(address)
-    });
+    for configuration in tests.with_root(configuration) {
+        plugins::require_provisioners(&mut requirements, configuration, |address| {
+            sources.is_in_directory(address) || lock.providers.contains_key(address)
+        });
+    }
     for address in requirements.providers.keys().filter(|address| built_in::is_known(address)) {
         let dash = if context.shell.is_for_programs() { "" } else { "- " };
         let name = context.shell.product().name();
@@ -377,17 +384,21 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
 async fn compile(
     context: &CommandContext,
     configuration: &Configuration,
+    tests: &TestSuite,
     state: &State,
     selection: &Selection,
 ) -> Outcome<()> {
-    let plugins = context.app.plugins(configuration, Some(state), &selection.lock, 1)?;
+    let plugins = context.app.plugins_with_tests(configuration, tests, Some(state), &selection.lock, 1)?;
     if let Some(problem) = plugins.cache_problem() {
         let detail = format!("Every command compiles the plugins again, which takes seconds: {problem}.");
         context.shell.diagnostics(&Diagnostic::warning("Compiled plugins cannot be cached", detail).into());
     }
     let shell = context.shell.clone();
-    let provisioners: BTreeSet<&str> =
-        wardian_engine::provisioner_blocks(configuration).map(|block| &*block.type_name).collect();
+    let provisioners: BTreeSet<&str> = tests
+        .with_root(configuration)
+        .flat_map(wardian_engine::provisioner_blocks)
+        .map(|block| &*block.type_name)
+        .collect();
     let told = plugins.load_all(&provisioners, move |event| match event {
         LoadEvent::Compiling { plugin, bytes } => {
             shell.say(printable!("- Compiling {plugin} ({} KiB)...", bytes.div_ceil(1024)));

@@ -2,10 +2,13 @@
 //! schemas.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_address::{Constraints, ModulePath, ProviderAddress};
+use wardian_app::require_files;
 use wardian_app::state_access;
+use wardian_app::test_suite::TestSuite;
 use wardian_config::Configuration;
 use wardian_printable::{PrintableText, append_line, printable};
 use wardian_state::State;
@@ -27,7 +30,7 @@ impl CommandSpec for ProvidersArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        tree(context).await
+        tree(context, self.test_directory.as_deref()).await
     }
 }
 
@@ -65,12 +68,16 @@ async fn schemas(context: &CommandContext) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Prints the providers that each module requires, and the providers that the state requires.
-async fn tree(context: &CommandContext) -> Outcome {
-    let configuration = context.app.configuration_with_files()?;
+/// Prints the providers that each module and each module of a test requires, and the providers that
+/// the state requires.
+async fn tree(context: &CommandContext, test_directory: Option<&Path>) -> Outcome {
+    let (configuration, tests) = context.app.configuration_with_tests(test_directory)?;
+    let configuration = require_files(configuration)?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
     let mut text = PrintableText::from("\nProviders required by configuration:\n.\n");
-    branch(&by_module(&configuration), &configuration, &ModulePath::root(), &"".into(), &mut text);
+    let mut branches = module_branches(&by_module(&configuration), &configuration, &ModulePath::root());
+    branches.extend(test_branches(&tests));
+    append_branches(&branches, &"".into(), &mut text);
     let of_state = of_state(&look.state);
     if !of_state.is_empty() {
         text.push("\nProviders required by state:\n\n");
@@ -94,38 +101,51 @@ fn by_module(configuration: &Configuration) -> ByModule {
     modules
 }
 
-fn branch(
-    modules: &ByModule,
-    configuration: &Configuration,
-    path: &ModulePath,
-    indent: &PrintableText,
-    text: &mut PrintableText,
-) {
-    let children: Vec<ModulePath> = configuration
-        .module(path)
-        .into_iter()
-        .flat_map(|node| node.module.module_calls.keys())
-        .map(|name| path.child(name.clone()))
-        .collect();
+/// A line of the tree with the lines below it.
+struct Branch {
+    line: PrintableText,
+    below: Vec<Branch>,
+}
+
+fn module_branches(modules: &ByModule, configuration: &Configuration, path: &ModulePath) -> Vec<Branch> {
     let none = BTreeMap::new();
-    let providers = modules.get(path).unwrap_or(&none);
-    let last = providers.len() + children.len();
-    let mut position = 0;
-    let mut twig = || {
-        position += 1;
-        if position == last { ("└── ", "    ") } else { ("├── ", "│   ") }
-    };
-    for (address, constraints) in providers {
-        let (twig, _) = twig();
+    let providers = modules.get(path).unwrap_or(&none).iter().map(|(address, constraints)| {
         let constraints =
             if constraints.is_empty() { PrintableText::new() } else { printable!(" {constraints}") };
-        append_line!(text, "{indent}{twig}provider[{address}]{constraints}");
+        Branch { line: printable!("provider[{address}]{constraints}"), below: Vec::new() }
+    });
+    let calls = configuration.module(path).into_iter().flat_map(|node| node.module.module_calls.keys());
+    let called = calls.map(|name| Branch {
+        line: printable!("module.{name}"),
+        below: module_branches(modules, configuration, &path.child(name.clone())),
+    });
+    providers.chain(called).collect()
+}
+
+/// Returns a branch for each test file whose runs execute modules.
+fn test_branches(tests: &TestSuite) -> Vec<Branch> {
+    let mut branches: Vec<(String, Vec<Branch>)> = Vec::new();
+    for (key, run, _, configuration) in tests.modules.iter(&tests.files) {
+        let file = key.strip_suffix(&format!(".{}", run.name)).unwrap_or(&key).to_owned();
+        let branch = Branch {
+            line: printable!("run.{}", run.name),
+            below: module_branches(&by_module(configuration), configuration, &ModulePath::root()),
+        };
+        match branches.last_mut() {
+            Some((last, runs)) if *last == file => runs.push(branch),
+            _ => branches.push((file, vec![branch])),
+        }
     }
-    for child in children {
-        let (twig, below) = twig();
-        let name = child.names().last().map_or("", |name| name.as_str());
-        append_line!(text, "{indent}{twig}module.{name}");
-        branch(modules, configuration, &child, &printable!("{indent}{below}"), text);
+    let branches = branches.into_iter();
+    branches.map(|(file, below)| Branch { line: printable!("{file}"), below }).collect()
+}
+
+fn append_branches(branches: &[Branch], indent: &PrintableText, text: &mut PrintableText) {
+    for (position, branch) in branches.iter().enumerate() {
+        let is_last = position + 1 == branches.len();
+        let (twig, below) = if is_last { ("└── ", "    ") } else { ("├── ", "│   ") };
+        append_line!(text, "{indent}{twig}{}", branch.line);
+        append_branches(&branch.below, &printable!("{indent}{below}"), text);
     }
 }
 

@@ -1,10 +1,13 @@
 //! `wardian validate`: checks the configuration.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Serialize;
+use wardian_app::test_suite::{DEFAULT_TEST_DIRECTORY, TestSuite};
 use wardian_app::untrusted::ConfigurationTrust;
+use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostics;
 
 use crate::arguments::ValidateArguments;
@@ -53,7 +56,7 @@ impl CommandSpec for ValidateArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &ValidateArguments) -> Outcome {
-    let diagnostics = match check(context, arguments.directory.as_deref().unwrap_or(Path::new("."))).await {
+    let diagnostics = match check(context, arguments).await {
         Ok(diagnostics) | Err(Failure::Diagnostics(diagnostics) | Failure::ConsentNeeded(diagnostics)) => {
             diagnostics
         }
@@ -73,15 +76,30 @@ async fn run(context: &CommandContext, arguments: &ValidateArguments) -> Outcome
     Ok(if valid { Status::Success } else { Status::Failed })
 }
 
-async fn check(context: &CommandContext, directory: &Path) -> Outcome<Diagnostics> {
-    let (configuration, mut diagnostics) = context.app.load(directory)?;
+async fn check(context: &CommandContext, arguments: &ValidateArguments) -> Outcome<Diagnostics> {
+    let directory = arguments.directory.as_deref().unwrap_or(Path::new("."));
+    let (configuration, tests, mut diagnostics) = if arguments.no_tests {
+        let (configuration, diagnostics) = context.app.load(directory)?;
+        (configuration, TestSuite::default(), diagnostics)
+    } else {
+        let test_directory = arguments.test_directory.as_deref().unwrap_or(Path::new(DEFAULT_TEST_DIRECTORY));
+        context.app.load_with_tests(directory, test_directory)?
+    };
     if diagnostics.has_errors() {
         return Ok(diagnostics);
     }
     let found = async {
         let lock = context.app.lock_file()?;
-        let plugins = context.app.plugins(&configuration, None, &lock, 1)?;
-        Outcome::Ok(context.engine_run(configuration, plugins).validate().await)
+        let plugins = context.app.plugins_with_tests(&configuration, &tests, None, &lock, 1)?;
+        let run = |configuration: &Arc<Configuration>| {
+            context.engine_run(Arc::clone(configuration), Arc::clone(&plugins))
+        };
+        let mut found = run(&configuration).validate().await;
+        for module in tests.configurations() {
+            found.extend(run(module).validate().await);
+        }
+        found.extend(tests.files.check(&configuration, &tests.modules));
+        Outcome::Ok(found)
     };
     match found.await {
         Ok(found) | Err(Failure::Diagnostics(found) | Failure::ConsentNeeded(found)) => {

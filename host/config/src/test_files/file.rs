@@ -1,10 +1,11 @@
 //! Finds the test files of a root module, and reads each file.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, system_reason};
 use wardian_lang::{Block, parse_body, parse_json_body};
 use wardian_value::Str;
 
@@ -29,13 +30,30 @@ pub fn load_tests(
 ) -> LoadedTests {
     let directory = lexically_normalize(directory);
     let mut tests = LoadedTests::default();
-    let test_directory = lexically_normalize(test_directory);
+    // Like Terraform, the path is relative even if it begins with a slash.
+    let components = test_directory.components().filter(|part| *part != Component::RootDir);
+    let test_directory = lexically_normalize(&components.collect::<PathBuf>());
     let inner = (test_directory != Path::new("")).then_some(&*test_directory);
     for relative in [Some(Path::new("")), inner].into_iter().flatten() {
         let listed = directory.join(relative);
         let listed = if listed == Path::new("") { Path::new(".") } else { &*listed };
-        // The root module's directory was read before, and the test directory is optional.
-        let Ok(names) = files.list(listed) else { continue };
+        let names = match files.list(listed) {
+            Ok(names) => names,
+            // The root module's directory was read before, and the default directory is optional.
+            Err(_) if relative == Path::new("") || relative == Path::new("tests") => continue,
+            Err(error) => {
+                let (summary, problem) = match error.kind() {
+                    io::ErrorKind::NotFound => ("Test directory does not exist", "does not exist".to_owned()),
+                    _ => (
+                        "Test directory cannot be read",
+                        format!("cannot be read: {}", system_reason(&error)),
+                    ),
+                };
+                let detail = format!("The directory {} {problem}.", relative.display());
+                problems.push(Diagnostic::warning(summary, detail));
+                continue;
+            }
+        };
         for name in TEST_FILES.select(names) {
             let path = relative.join(&name);
             let Some(source) = read_text(files, &directory.join(&path), problems) else { continue };

@@ -69,15 +69,15 @@ impl RunModules {
     }
 
     /// Returns the configurations of modules, each with the key of its root module in the module
-    /// manifest and the source with which the run refers to it.
+    /// manifest, and the run with its `module` block.
     pub fn iter<'a>(
         &'a self,
         tests: &'a LoadedTests,
-    ) -> impl Iterator<Item = (String, &'a TestModule, &'a Arc<Configuration>)> {
+    ) -> impl Iterator<Item = (String, &'a TestRun, &'a TestModule, &'a Arc<Configuration>)> {
         tests.files.values().flat_map(move |file| {
             file.runs.iter().filter_map(move |run| {
                 let configuration = self.configurations.get(&(file.path.clone(), run.name.clone()))?;
-                Some((run_key(file, run).key, run.module.as_ref()?, configuration))
+                Some((run_key(file, run).key, run, run.module.as_ref()?, configuration))
             })
         })
     }
