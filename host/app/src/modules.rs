@@ -10,7 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_archive::{CopyOptions, copy_tree};
-use wardian_config::{Configuration, InstalledModule, InstalledModules, LoadedRoot, MissingModule, Module};
+use wardian_config::{
+    Configuration, InstalledModule, InstalledModules, LoadedRoot, MissingModule, Module, load_tests,
+};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_module_source::{ModulePins, ModuleSource};
 use wardian_modules::{
@@ -69,7 +71,8 @@ pub fn root_module(context: &AppContext) -> Result<Arc<Module>, AppError> {
 /// files are ignored: [`install`] reports them.
 pub fn has_run_modules(context: &AppContext, test_directory: Option<&Path>) -> bool {
     let test_directory = test_directory.unwrap_or(Path::new(DEFAULT_TEST_DIRECTORY));
-    let tests = context.load_test_files(Path::new("."), test_directory, &mut Diagnostics::new());
+    let mut problems = Diagnostics::new();
+    let tests = context.with_files(|files| load_tests(files, Path::new("."), test_directory, &mut problems));
     tests.files.values().flat_map(|file| &file.runs).any(|run| run.module.is_some())
 }
 

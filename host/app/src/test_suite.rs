@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_config::{
-    Configuration, GatedFiles, InstalledModules, LoadedRoot, LoadedTests, MissingModule, RunModules,
+    Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, LoadedTests, MissingModule, RunModules,
     load_root_with, load_tests,
 };
 use wardian_diagnostic::Diagnostics;
@@ -156,29 +156,20 @@ impl AppContext {
         test_directory: &Path,
         installed: &InstalledModules,
     ) -> LoadedSuite {
-        let root = match &self.confinement {
-            Some(confinement) => load_root_with(confinement, directory, installed),
-            None => load_root_with(&GatedFiles::default(), directory, installed),
-        };
-        let mut problems = Diagnostics::new();
-        let files = self.load_test_files(directory, test_directory, &mut problems);
-        let modules = match &self.confinement {
-            Some(confinement) => files.load_modules(confinement, directory, installed, &mut problems),
-            None => files.load_modules(&GatedFiles::default(), directory, installed, &mut problems),
-        };
-        LoadedSuite { root, suite: TestSuite { files, modules }, problems }
+        self.with_files(|files| {
+            let root = load_root_with(files, directory, installed);
+            let mut problems = Diagnostics::new();
+            let tests = load_tests(files, directory, test_directory, &mut problems);
+            let modules = tests.load_modules(files, directory, installed, &mut problems);
+            LoadedSuite { root, suite: TestSuite { files: tests, modules }, problems }
+        })
     }
 
-    /// Reads the test files of a directory, without the modules that they refer to.
-    pub(crate) fn load_test_files(
-        &self,
-        directory: &Path,
-        test_directory: &Path,
-        problems: &mut Diagnostics,
-    ) -> LoadedTests {
+    /// Calls `read` with the files that the host may read for the configuration.
+    pub(crate) fn with_files<T>(&self, read: impl FnOnce(&dyn Files) -> T) -> T {
         match &self.confinement {
-            Some(confinement) => load_tests(confinement, directory, test_directory, problems),
-            None => load_tests(&GatedFiles::default(), directory, test_directory, problems),
+            Some(confinement) => read(confinement),
+            None => read(&GatedFiles::default()),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Configurations: the files of a directory, and of the modules that it calls, as a tree of typed
-//! blocks.
+//! blocks; and the files that test a configuration.
 //!
 //! This crate reads files only through [`Files`], and does not depend on the environment, a
 //! terminal, states or the engine. It evaluates only constants: all other expressions are returned

@@ -9,7 +9,7 @@ mod watch;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -75,6 +75,11 @@ async fn run(context: &CommandContext, arguments: &TestArguments) -> Outcome {
     if context.app.confinement.is_some() {
         let written = arguments.junit_xml.iter().chain(&arguments.coverage_out);
         written.into_iter().try_for_each(|path| untrusted::check_written(path))?;
+    }
+    let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !arguments.test_directory.components().all(is_inside) {
+        let detail = "The test directory is a relative path below the current directory, without \"..\".";
+        return Err(Failure::error("Invalid testing directory", detail));
     }
     let stop = interrupt::listen(&context.shell)?;
     if arguments.watch {

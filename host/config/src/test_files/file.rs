@@ -41,16 +41,15 @@ pub fn load_tests(
             Ok(names) => names,
             // The root module's directory was read before, and the default directory is optional.
             Err(_) if relative == Path::new("") || relative == Path::new("tests") => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let detail = format!("The directory {} does not exist.", relative.display());
+                problems.push(Diagnostic::warning("Test directory does not exist", detail));
+                continue;
+            }
             Err(error) => {
-                let (summary, problem) = match error.kind() {
-                    io::ErrorKind::NotFound => ("Test directory does not exist", "does not exist".to_owned()),
-                    _ => (
-                        "Test directory cannot be read",
-                        format!("cannot be read: {}", system_reason(&error)),
-                    ),
-                };
-                let detail = format!("The directory {} {problem}.", relative.display());
-                problems.push(Diagnostic::warning(summary, detail));
+                let reason = system_reason(&error);
+                let detail = format!("The directory {} cannot be read: {reason}.", relative.display());
+                problems.push(Diagnostic::error("Failed to read test directory", detail));
                 continue;
             }
         };

@@ -138,3 +138,102 @@ fn validate_json_includes_warnings() {
     assert_eq!(seen.errors, "", "{}", seen.text());
     assert_eq!(report["warning_count"], 1, "{}", seen.text());
 }
+
+/// A configuration whose test executes a module with another provider.
+fn project_with_tests() -> Project {
+    Project::new(&[
+        ("main.tf", "variable \"x\" {\n  default = 1\n}\nresource \"null_resource\" \"a\" {}\n"),
+        (
+            "setup/main.tf",
+            "resource \"random_id\" \"b\" {\n  byte_length = 2\n}\nmodule \"n\" {\n  source = \"./n\"\n}\n",
+        ),
+        ("setup/n/main.tf", ""),
+        (
+            "tests/t.tftest.hcl",
+            "run \"setup\" {\n  module {\n    source = \"./setup\"\n  }\n}\nrun \"plain\" {}\n",
+        ),
+    ])
+}
+
+#[test]
+fn init_installs_what_tests_need() {
+    let project = project_with_tests();
+    let seen = project.run("init").success();
+    assert!(seen.out.contains("Initializing modules..."), "{}", seen.text());
+    assert!(seen.out.contains("- test.tests.t.setup in setup\n"), "{}", seen.text());
+    assert!(seen.out.contains("- test.tests.t.setup.n in setup/n\n"), "{}", seen.text());
+    assert_eq!(
+        project.read(".terraform/modules/modules.json"),
+        "{\"Modules\":[{\"Key\":\"\",\"Source\":\"\",\"Dir\":\".\"},{\"Key\":\"test.tests.t.setup\",\"Source\":\"./setup\",\"Dir\":\"setup\"},{\"Key\":\"test.tests.t.setup.n\",\"Source\":\"./n\",\"Dir\":\"setup/n\"}]}"
+    );
+    let lock = project.read(".terraform.lock.hcl");
+    assert!(lock.contains("hashicorp/null") && lock.contains("hashicorp/random"), "{lock}");
+    project.run("validate").success();
+    let seen = project.run("providers").success();
+    assert_eq!(
+        seen.out,
+        "\nProviders required by configuration:\n.\n├── provider[registry.terraform.io/hashicorp/null]\n└── \
+         test.tests.t\n    └── run.setup\n        ├── provider[registry.terraform.io/hashicorp/random]\n        \
+         └── module.n\n\n"
+    );
+}
+
+#[test]
+fn init_without_get_requires_the_providers_of_tests() {
+    let project = project_with_tests();
+    project.run("init -get=false").success();
+    assert!(project.read(".terraform.lock.hcl").contains("hashicorp/random"));
+    let other = project_with_tests();
+    other.run("init -test-directory=none").success();
+    assert!(!other.read(".terraform.lock.hcl").contains("hashicorp/random"));
+    let seen = other.run("validate").ended_with(1);
+    assert!(seen.errors.contains("random"), "{}", seen.text());
+    other.run("validate -no-tests").success();
+}
+
+#[test]
+fn validate_checks_test_files() {
+    let project = project_with_tests();
+    project.run("init").success();
+    project.write("tests/bad.tftest.hcl", "run \"a\" {\n  command = destroy\n}\n");
+    let seen = project.run("validate").ended_with(1);
+    assert!(seen.errors.contains("on tests/bad.tftest.hcl line 2, in run \"a\":"), "{}", seen.text());
+    project.run("validate -no-tests").success();
+    let seen = project.run("init").ended_with(1);
+    assert!(seen.errors.contains("Invalid \"command\" keyword"), "{}", seen.text());
+    project.write(
+        "tests/bad.tftest.hcl",
+        "override_resource {\n  target = null_resource.z\n}\nrun \"a\" {\n  expect_failures = [local.x]\n}\n",
+    );
+    let seen = project.run("validate -json").ended_with(1);
+    let report: Value = serde_json::from_str(&seen.out).unwrap();
+    let found: Vec<(&str, u64)> = report["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let line = one["range"]["start"]["line"].as_u64().unwrap();
+            (one["summary"].as_str().unwrap(), line)
+        })
+        .collect();
+    assert_eq!(found, [("Invalid override target", 2), ("Invalid `expect_failures` reference", 5)]);
+    // The errors of a module are reported once, even if several runs execute it.
+    let run = |name: &str| format!("run \"{name}\" {{\n  module {{\n    source = \"./setup\"\n  }}\n}}\n");
+    project.write("tests/bad.tftest.hcl", run("a") + &run("b"));
+    project.write("setup/n/main.tf", "output \"o\" {\n  value = var.none\n}\n");
+    let seen = project.run("validate -json").ended_with(1);
+    let report: Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(report["error_count"], 1, "{}", seen.text());
+    assert_eq!(report["diagnostics"][0]["summary"], "Reference to undeclared input variable");
+}
+
+#[test]
+fn validate_warns_of_a_missing_test_directory() {
+    let project = Project::new(&[("main.tf", "output \"a\" {\n  value = 1\n}\n")]);
+    project.run("init").success();
+    assert_eq!(project.run("validate").success().errors, "");
+    let seen = project.run("validate -json -test-directory=checks").success();
+    let report: Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(report["warning_count"], 1, "{}", seen.text());
+    assert_eq!(report["diagnostics"][0]["summary"], "Test directory does not exist");
+}
