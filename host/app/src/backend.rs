@@ -219,6 +219,15 @@ pub fn for_plan(context: &AppContext, configuration: &Configuration) -> Result<C
     ConfiguredBackend::new(context, kind, config, Some(block))
 }
 
+/// Returns the backend of a run in a test file, which `init` does not record.
+///
+/// # Errors
+/// Returns an error if the backend does not exist or its arguments are not valid.
+pub(crate) fn for_test(context: &AppContext, block: &BackendBlock) -> Result<ConfiguredBackend, AppError> {
+    let kind = kind_of(block)?;
+    ConfiguredBackend::new(context, kind, decode(block, kind)?, Some(block))
+}
+
 /// Returns the paths of the states in the backend that `init` has recorded: the state of the default
 /// workspace, and the directory of the other states. If the backend does not store states in local
 /// files, these are the default paths.

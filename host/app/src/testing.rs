@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wardian_config::{Configuration, RunConfiguration, RunModules, TestFile, TestRun};
+use wardian_config::{Backend, Configuration, RunConfiguration, RunModules, TestFile, TestRun};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{AcceptedConfigurations, EngineContext, Silent};
 use wardian_install::lock_file::LockFile;
@@ -110,13 +110,21 @@ impl TestHost for AppTestHost<'_> {
         file: &TestFile,
         run: &TestRun,
         key: &str,
+        backend: Option<&Backend>,
         base: &State,
     ) -> Result<Box<dyn StateRecorder>, Diagnostics> {
-        let record = TestRecord::begin(self.app, file, run, key, base).await;
+        let record = match backend {
+            Some(backend) => TestRecord::begin_in_backend(self.app, backend, base).await,
+            None => TestRecord::begin(self.app, file, run, key, base).await,
+        };
         record.map(|record| Box::new(record) as Box<dyn StateRecorder>).map_err(AppError::into_diagnostics)
     }
 
     fn keep(&self, file: &TestFile, run: &TestRun, key: &str) -> Result<(), Diagnostics> {
         record::keep(self.app, file, run, key).map_err(AppError::into_diagnostics)
+    }
+
+    async fn read_backend(&self, backend: &Backend) -> Result<State, Diagnostics> {
+        record::read_backend(self.app, backend).await.map_err(AppError::into_diagnostics)
     }
 }

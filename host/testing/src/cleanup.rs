@@ -36,23 +36,37 @@ pub struct LeftState {
 /// A state that runs of a file share.
 pub(crate) struct TestState<'a> {
     pub(crate) state: State,
-    /// The last run that changed or planned the state, and its setup.
+    /// The last run that changed the state, and its setup.
     pub(crate) last: Option<(&'a TestRun, Arc<Setup>)>,
+    /// The last run that changed the state and has `skip_cleanup`.
+    pub(crate) kept: Option<(&'a TestRun, Arc<Setup>)>,
     /// The position of that run in the file.
     pub(crate) position: usize,
 }
 
 /// Destroys all objects of a state. Returns the state afterwards.
 pub(crate) async fn destroy(apply: RecordedApply<'_>, state: &State, setup: &Setup) -> (State, Diagnostics) {
+    plan_and_apply(apply, state, setup, Mode::Destroy).await
+}
+
+/// Applies the configuration of an earlier run again.
+pub(crate) async fn apply_again(apply: RecordedApply<'_>, state: &State, setup: &Setup) -> Diagnostics {
+    plan_and_apply(apply, state, setup, Mode::Normal).await.1
+}
+
+async fn plan_and_apply(
+    apply: RecordedApply<'_>,
+    state: &State,
+    setup: &Setup,
+    mode: Mode,
+) -> (State, Diagnostics) {
     let engine = setup.engine();
-    let prepared = &setup.prepared;
-    let module = &prepared.configuration().root().module;
+    let module = &setup.prepared.configuration().root().module;
     let variables = match variables_for_run(module, &setup.run_name, &setup.given) {
         Ok(variables) => variables,
         Err(problems) => return (state.clone(), problems),
     };
-    let options =
-        PlanOptions { mode: Mode::Destroy, parallelism: apply.parallelism, ..PlanOptions::default() };
+    let options = PlanOptions { mode, parallelism: apply.parallelism, ..PlanOptions::default() };
     let Diagnosed { value: planned, mut diagnostics } = engine
         .plan_for_test(
             &setup.schemas,

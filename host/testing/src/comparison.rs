@@ -29,9 +29,9 @@ pub(crate) fn notes(condition: &Expression, scope: &dyn Scope) -> Vec<ValueNote>
         if is_large(&left_value) && is_large(&right_value) {
             notes.extend(differences.notes());
         } else {
-            // A reference is described already, and a constant is in the source text.
+            // A reference is described already, and a literal is in the source text.
             for (side, expression, value) in [("left", &left, &left_value), ("right", &right, &right_value)] {
-                if expression.as_traversal().is_none() && expression.as_constant().is_none() {
+                if expression.as_traversal().is_none() && expression.span().text() != shown(value) {
                     notes.push(note(format!("the {side} side"), format!("is {}", shown(value))));
                 }
             }
@@ -62,7 +62,7 @@ impl Differences {
 
     /// Compares two values. Cost: O(size of both).
     fn compare(&mut self, path: &str, left: &Value, right: &Value) {
-        if left.has_sensitive() || right.has_sensitive() {
+        if left.marks().is_sensitive() || right.marks().is_sensitive() {
             let is_same = left.unmark_deep() == right.unmark_deep();
             if !is_same {
                 self.add(path, shown(left), shown(right));
@@ -146,5 +146,75 @@ fn shown(value: &Value) -> String {
     match text.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_diagnostic::SourceFile;
+    use wardian_lang::{EmptyScope, parse_expression};
+    use wardian_value::{Marks, Type};
+
+    use super::*;
+
+    fn notes_of(text: &str) -> Vec<String> {
+        let expression = parse_expression(&SourceFile::new("a.tftest.hcl", text)).unwrap();
+        let notes = notes(&expression, &EmptyScope);
+        notes.iter().map(|note| format!("{} {}", note.traversal, note.statement)).collect()
+    }
+
+    #[test]
+    fn differing_parts_of_collections_are_listed() {
+        let found = notes_of(r#"{ a = [1, 2], b = "x", c = 1 } == { a = [1, 3, 4], b = "x", d = true }"#);
+        let expected = [
+            "a[1] is 2 on the left side, 3 on the right side",
+            "a[2] is missing on the left side, 4 on the right side",
+            "c is 1 on the left side, missing on the right side",
+            "d is missing on the left side, true on the right side",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn elements_of_one_set_are_listed() {
+        let found = notes_of(r#"toset(["a", "b"]) == toset(["b", "c"])"#);
+        let expected = [
+            "an element is \"a\" on the left side, missing on the right side",
+            "an element is missing on the left side, \"c\" on the right side",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn only_false_comparisons_are_explained() {
+        assert_eq!(notes_of(r#"upper("a") == "A" && upper("b") == "C""#), ["the left side is \"B\""]);
+        assert_eq!(notes_of("1 == 1 || 1 == 2"), [""; 0]);
+        assert_eq!(notes_of("1 == 2"), [""; 0], "both sides are in the source text");
+    }
+
+    #[test]
+    fn types_are_shown_if_values_look_the_same() {
+        let found = notes_of(r#"[tostring(1)] == [1]"#);
+        assert_eq!(found, ["[0] is \"1\" on the left side, 1 on the right side"]);
+        let found = notes_of("[tolist([])] == [[]]");
+        assert_eq!(found, ["both sides have the same parts, but different types"]);
+    }
+
+    #[test]
+    fn many_differences_are_counted() {
+        let found = notes_of("range(30) == range(1, 31)");
+        assert_eq!(found.len(), MAX_DIFFERENCES + 1);
+        assert_eq!(found[MAX_DIFFERENCES], "10 more parts differ");
+    }
+
+    #[test]
+    fn sensitive_and_unknown_values_are_not_shown() {
+        assert_eq!(
+            notes_of(r#"[sensitive("secret")] == ["other"]"#),
+            ["[0] is sensitive on the left side, \"other\" on the right side"]
+        );
+        assert_eq!(shown(&Value::unknown(Type::String)), "not known yet");
+        assert_eq!(shown(&Value::string("x").with_marks(Marks::EPHEMERAL)), "ephemeral");
+        assert_eq!(shown(&Value::string("x".repeat(300))).len(), MAX_LENGTH + 3);
     }
 }

@@ -1,8 +1,9 @@
 //! The values of computed attributes that a mock or an override sets.
 //!
 //! The value that the test file gives for an attribute has precedence. Without one, a value is
-//! generated: a random string of eight characters, zero, false, an empty collection, or null if the
-//! type is dynamic.
+//! generated: a string of eight characters, zero, false, an empty collection, or null if the type is
+//! dynamic. Strings differ for each object, attribute and creation, but they are the same whenever the
+//! tests are executed, so what depends on them can be cached.
 
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
@@ -10,8 +11,7 @@ use wardian_plugin::{
 use wardian_value::convert::convert;
 use wardian_value::{Str, Type, Value};
 
-const GENERATED_LENGTH: usize = 8;
-const CHARACTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+use crate::generated::{Seed, fitted, generate};
 
 /// The computed attributes that receive a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ pub(crate) struct Mismatch {
     pub(crate) reason: String,
 }
 
-/// Sets the computed attributes of an object. `given` contains values by attribute.
+/// Sets the computed attributes of an object. `given` contains values by attribute, and `seed` determines
+/// generated values.
 ///
 /// # Errors
 /// Returns an error for each given value that does not have the type of its attribute.
@@ -42,14 +43,16 @@ pub(crate) fn complete(
     block: &Block,
     given: Option<&Value>,
     computed: Computed,
+    seed: Seed,
 ) -> Result<Value, Vec<Mismatch>> {
-    let mut completion = Completion { computed, mismatches: Vec::new() };
+    let mut completion = Completion { computed, seed, mismatches: Vec::new() };
     let completed = completion.block(object, block, given);
     if completion.mismatches.is_empty() { Ok(completed) } else { Err(completion.mismatches) }
 }
 
 struct Completion {
     computed: Computed,
+    seed: Seed,
     mismatches: Vec<Mismatch>,
 }
 
@@ -101,7 +104,7 @@ impl Completion {
         if self.computed == Computed::NullAsUnknown {
             return Value::unknown(ty);
         }
-        let Some(given) = given else { return generate(attribute) };
+        let Some(given) = given else { return generate(attribute, &mut self.seed) };
         if let AttributeType::Nested(nested) = &attribute.ty
             && nested.nesting == ObjectNesting::Single
             && given.as_mapping().is_some()
@@ -114,7 +117,7 @@ impl Completion {
             );
             return self.nested_object(&empty, nested, Some(given), Computed::Null);
         }
-        match convert(&fitted(given, &ty), &ty) {
+        match convert(&fitted(given, &ty, &mut self.seed), &ty) {
             Ok(value) => value,
             Err(error) => {
                 let reason = error.to_string();
@@ -211,66 +214,134 @@ impl Completion {
     }
 }
 
-/// Completes the objects in a given value with generated attributes, and removes attributes that the
-/// type does not have.
-fn fitted(given: &Value, ty: &Type) -> Value {
-    match (ty, given.as_mapping(), given.as_elements()) {
-        (Type::Object(object), Some(mapping), _) => Value::object(object.iter().map(|(name, ty)| {
-            let value = mapping.get(name).map_or_else(|| generate_for(ty), |given| fitted(given, ty));
-            (name.clone(), value)
-        })),
-        (Type::Map(element), Some(mapping), _) => {
-            Value::object(mapping.iter().map(|(key, given)| (key.clone(), fitted(given, element))))
-        }
-        (Type::List(element) | Type::Set(element), _, Some(elements)) => {
-            Value::tuple(elements.iter().map(|given| fitted(given, element)))
-        }
-        _ => given.clone(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
 
-/// Generates the value of a computed attribute.
-fn generate(attribute: &Attribute) -> Value {
-    match &attribute.ty {
-        AttributeType::Value(ty) => generate_for(ty),
-        AttributeType::Nested(nested) => match nested.nesting {
-            ObjectNesting::Single => {
-                // Attributes that only the configuration can set remain null.
-                Value::object(nested.attributes.iter().map(|(name, attribute)| {
-                    let value = if attribute.setting.is_computed() {
-                        generate(attribute)
-                    } else {
-                        Value::null(attribute.implied_type())
-                    };
-                    (name.clone(), value)
-                }))
-            }
-            ObjectNesting::List | ObjectNesting::Set | ObjectNesting::Map => {
-                generate_for(&nested.implied_type())
-            }
-        },
-    }
-}
+    use wardian_plugin::{Deprecation, Description, Setting};
 
-fn generate_for(ty: &Type) -> Value {
-    match ty {
-        Type::String => Value::string(random_text()),
-        Type::Number => Value::number(0_u64),
-        Type::Bool => Value::bool(false),
-        Type::List(element) => Value::list((**element).clone(), []),
-        Type::Set(element) => Value::set((**element).clone(), []),
-        Type::Map(element) => Value::map((**element).clone(), []),
-        Type::Object(object) => {
-            Value::object(object.iter().map(|(name, ty)| (name.clone(), generate_for(ty))))
+    use super::*;
+    use crate::generated::Creations;
+
+    fn seed() -> Seed {
+        Creations::default().seed("a.b")
+    }
+
+    fn attribute(ty: AttributeType, setting: Setting) -> Attribute {
+        Attribute {
+            ty,
+            description: Description::default(),
+            setting,
+            sensitive: false,
+            write_only: false,
+            deprecation: Deprecation::None,
         }
-        Type::Tuple(elements) => Value::tuple(elements.iter().map(generate_for)),
-        Type::Dynamic => Value::null(Type::Dynamic),
     }
-}
 
-fn random_text() -> String {
-    let mut bytes = [0_u8; GENERATED_LENGTH];
-    // Without randomness, the text is constant, which no test may rely on in either case.
-    let _ = getrandom::fill(&mut bytes);
-    bytes.iter().map(|byte| char::from(CHARACTERS[usize::from(*byte) % CHARACTERS.len()])).collect()
+    fn value(ty: Type, setting: Setting) -> Attribute {
+        attribute(AttributeType::Value(ty), setting)
+    }
+
+    fn block() -> Block {
+        let endpoint = Type::object([("host", Type::String), ("port", Type::Number)]);
+        let attributes = [
+            ("id", value(Type::String, Setting::Computed)),
+            ("name", value(Type::String, Setting::Optional)),
+            ("size", value(Type::Number, Setting::OptionalComputed)),
+            ("endpoint", value(endpoint, Setting::Computed)),
+            ("any", value(Type::Dynamic, Setting::Computed)),
+        ];
+        let part = Block {
+            attributes: [
+                ("label".into(), value(Type::String, Setting::Required)),
+                ("device".into(), value(Type::String, Setting::Computed)),
+            ]
+            .into(),
+            ..Block::default()
+        };
+        let part = NestedBlock { block: part, nesting: BlockNesting::List, min_items: 0, max_items: 0 };
+        Block {
+            attributes: attributes.into_iter().map(|(name, one)| (Str::new(name), one)).collect(),
+            block_types: [("part".into(), part)].into(),
+            ..Block::default()
+        }
+    }
+
+    fn object(with_part: bool) -> Value {
+        let block = block();
+        let part = Value::object([("label", Value::string("a")), ("device", Value::null(Type::String))]);
+        let parts = Value::list(block.block_types["part"].block.implied_type(), with_part.then_some(part));
+        block.empty_value().with_attributes([("size", Value::number(7_u64)), ("part", parts)])
+    }
+
+    #[test]
+    fn planned_computed_attributes_are_unknown() {
+        let planned = complete(&object(true), &block(), None, Computed::NullAsUnknown, seed()).unwrap();
+        assert!(!planned.get("id").unwrap().is_known());
+        assert_eq!(planned.get("size"), Some(&Value::number(7_u64)), "the configuration sets it");
+        assert!(planned.get("name").unwrap().is_null(), "only the configuration can set it");
+        let part = &planned.get("part").unwrap().as_elements().unwrap()[0];
+        assert!(!part.get("device").unwrap().is_known());
+    }
+
+    #[test]
+    fn values_are_given_or_generated() {
+        let given = Value::object([
+            ("id", Value::string("x")),
+            ("endpoint", Value::object([("host", Value::string("h")), ("unknown", Value::bool(true))])),
+            ("part", Value::object([("device", Value::string("d"))])),
+        ]);
+        let done = complete(&object(true), &block(), Some(&given), Computed::Null, seed()).unwrap();
+        assert_eq!(done.get("id"), Some(&Value::string("x")));
+        let endpoint = Value::object([("host", Value::string("h")), ("port", Value::number(0_u64))]);
+        assert_eq!(
+            done.get("endpoint"),
+            Some(&endpoint),
+            "it is completed, and excess attributes are dropped"
+        );
+        assert!(done.get("any").unwrap().is_null());
+        let part = &done.get("part").unwrap().as_elements().unwrap()[0];
+        assert_eq!(part.get("device"), Some(&Value::string("d")), "values apply to every block");
+        assert_eq!(part.get("label"), Some(&Value::string("a")));
+        let without = complete(&object(false), &block(), Some(&given), Computed::Null, seed()).unwrap();
+        assert_eq!(without.get("part").unwrap().as_elements().unwrap().len(), 0, "no block is added");
+    }
+
+    #[test]
+    fn only_unknown_attributes_are_set_during_the_apply() {
+        let planned = object(false).with_attributes([("id", Value::unknown(Type::String))]);
+        let done = complete(&planned, &block(), None, Computed::Unknown, seed()).unwrap();
+        assert!(done.get("id").unwrap().is_known());
+        assert!(done.get("endpoint").unwrap().is_null());
+    }
+
+    #[test]
+    fn values_of_other_types_are_errors() {
+        let given = Value::object([
+            ("id", Value::tuple([Value::bool(true)])),
+            ("part", Value::tuple([Value::empty_object()])),
+        ]);
+        let errors = complete(&object(true), &block(), Some(&given), Computed::Null, seed()).unwrap_err();
+        let names: Vec<&str> = errors.iter().map(|error| &*error.attribute).collect();
+        assert_eq!(names, ["id", "part"]);
+        assert_eq!(errors[1].reason, "an object is required");
+    }
+
+    #[test]
+    fn nested_attributes_are_completed() {
+        let nested = NestedObject {
+            attributes: [
+                ("key".into(), value(Type::String, Setting::Computed)),
+                ("note".into(), value(Type::String, Setting::Optional)),
+            ]
+            .into(),
+            nesting: ObjectNesting::Single,
+        };
+        let nested = attribute(AttributeType::Nested(Arc::new(nested)), Setting::Computed);
+        let block = Block { attributes: [("nested".into(), nested)].into(), ..Block::default() };
+        let given = Value::object([("nested", Value::object([("key", Value::string("k"))]))]);
+        let done = complete(&block.empty_value(), &block, Some(&given), Computed::Null, seed()).unwrap();
+        let expected = Value::object([("key", Value::string("k")), ("note", Value::null(Type::String))]);
+        assert_eq!(done.get("nested"), Some(&expected));
+    }
 }

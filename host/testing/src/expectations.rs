@@ -65,3 +65,61 @@ impl Expectations {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wardian_config::CheckableObject;
+    use wardian_diagnostic::SourceFile;
+    use wardian_value::PathStep;
+
+    use super::*;
+
+    fn resource(key: Option<PathStep>) -> CheckableObject {
+        let mode = wardian_address::ResourceMode::Managed;
+        CheckableObject::Resource { mode, type_name: "a".into(), name: "b".into(), key }
+    }
+
+    fn expecting(objects: &[CheckableObject]) -> Expectations {
+        let span = SourceFile::new("a.tftest.hcl", "").span();
+        let expected: Vec<ExpectedFailure> = objects
+            .iter()
+            .map(|object| ExpectedFailure { object: object.clone(), span: span.clone() })
+            .collect();
+        Expectations::new(&expected)
+    }
+
+    fn failure(object: &str) -> Diagnostic {
+        Diagnostic::error("failed", "").for_checked_object(object)
+    }
+
+    #[test]
+    fn resource_covers_its_instances_but_not_the_reverse() {
+        let mut all = expecting(&[resource(None)]);
+        assert!(all.apply(failure("a.b[0]").into()).is_empty());
+        assert!(all.missing().is_empty());
+        let mut one = expecting(&[resource(Some(PathStep::Index(0)))]);
+        assert_eq!(one.apply(failure("a.b[1]").into()).len(), 1);
+        assert_eq!(one.apply(failure("a.b").into()).len(), 1);
+        assert_eq!(one.missing().len(), 1);
+        assert!(one.apply(failure("a.b[0]").into()).is_empty());
+        assert!(one.missing().is_empty());
+    }
+
+    #[test]
+    fn failure_fulfils_every_equal_expectation() {
+        let object = CheckableObject::Variable("x".into());
+        let mut twice = expecting(&[object.clone(), object]);
+        assert!(twice.apply(failure("var.x").into()).is_empty());
+        assert!(twice.missing().is_empty());
+    }
+
+    #[test]
+    fn unexpected_check_failure_is_an_error() {
+        let mut none = expecting(&[]);
+        let check = Diagnostic::warning("failed", "").for_checked_object("check.c");
+        let check = check.with_origin(DiagnosticOrigin::Check);
+        assert!(none.apply(check.into()).has_errors());
+        let other = Diagnostic::warning("other", "");
+        assert!(!none.apply(other.into()).has_errors());
+    }
+}

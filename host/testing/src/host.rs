@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wardian_config::{Configuration, RunConfiguration, TestFile, TestRun};
+use wardian_config::{Backend, Configuration, RunConfiguration, TestFile, TestRun};
 use wardian_diagnostic::Diagnostics;
 use wardian_engine::{EngineContext, StateSink};
 use wardian_state::State;
@@ -28,7 +28,8 @@ pub trait TestHost {
     fn engine(&self, configuration: Arc<Configuration>) -> Result<EngineContext, Diagnostics>;
 
     /// Begins to record the changes of an apply to real objects, so that an interruption at any
-    /// moment leaves a record of them. `key` identifies the state within the file.
+    /// moment leaves a record of them. `key` identifies the state within the file. With a backend, the
+    /// state is stored there, and remains.
     ///
     /// # Errors
     /// Returns an error if the record cannot be created. In this case, nothing is applied.
@@ -37,8 +38,15 @@ pub trait TestHost {
         file: &TestFile,
         run: &TestRun,
         key: &str,
+        backend: Option<&Backend>,
         base: &State,
     ) -> Result<Box<dyn StateRecorder>, Diagnostics>;
+
+    /// Reads a state from the backend of a run; an empty state if there is none.
+    ///
+    /// # Errors
+    /// Returns an error if the backend is not valid, or the state cannot be read.
+    async fn read_backend(&self, backend: &Backend) -> Result<State, Diagnostics>;
 
     /// Records that the objects of a state are kept although its file has ended.
     ///

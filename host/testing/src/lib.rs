@@ -16,6 +16,7 @@ mod computed;
 mod coverage;
 mod events;
 mod expectations;
+mod generated;
 mod host;
 mod mock;
 mod overrides;

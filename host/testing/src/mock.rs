@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wardian_address::ResourceMode;
+use wardian_address::{ProviderAddress, ResourceMode};
 use wardian_diagnostic::Span;
+use wardian_engine::AcceptedConfigurations;
 use wardian_plugin::{
     ActionRequest, ApplyRequest, ApplyResponse, CallContext, ConfigKind, ConfigureRequest, Continue,
     FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ImportedResource, ListEvent,
@@ -22,6 +23,7 @@ use wardian_plugin::{
 use wardian_value::{Str, Value, json};
 
 use crate::computed::{Computed, Mismatch, complete};
+use crate::generated::Creations;
 
 /// Values of computed attributes from a test file.
 #[derive(Clone, Debug)]
@@ -59,11 +61,26 @@ impl MockSource {
 pub(crate) struct MockProvider {
     real: Arc<dyn Provider>,
     source: MockSource,
+    address: ProviderAddress,
+    shared: MockShared,
+}
+
+/// What all mocks of a test file share.
+#[derive(Clone)]
+pub(crate) struct MockShared {
+    pub(crate) creations: Arc<Creations>,
+    /// Configurations that real providers need not validate.
+    pub(crate) accepted: Option<Arc<dyn AcceptedConfigurations>>,
 }
 
 impl MockProvider {
-    pub(crate) fn new(real: Arc<dyn Provider>, source: MockSource) -> Self {
-        Self { real, source }
+    pub(crate) fn new(
+        real: Arc<dyn Provider>,
+        source: MockSource,
+        address: &ProviderAddress,
+        shared: MockShared,
+    ) -> Self {
+        Self { real, source, address: address.clone(), shared }
     }
 
     async fn resource_schema(
@@ -77,6 +94,7 @@ impl MockProvider {
 
     fn complete(
         &self,
+        context: &CallContext,
         mode: ResourceMode,
         type_name: &Str,
         schema: &Schema,
@@ -85,7 +103,8 @@ impl MockProvider {
     ) -> Result<Value, PluginDiagnostics> {
         let given = self.source.values(mode, type_name);
         let values = given.and_then(|given| given.values.as_ref());
-        complete(object, &schema.block, values, computed)
+        let seed = self.shared.creations.seed(context.address().map_or("", |address| &**address));
+        complete(object, &schema.block, values, computed, seed)
             .map_err(|mismatches| mismatches.into_iter().map(|mismatch| explain(&mismatch, given)).collect())
     }
 }
@@ -125,7 +144,17 @@ impl Provider for MockProvider {
         kind: ConfigKind,
         request: ValidateConfigRequest,
     ) -> PluginDiagnostics {
-        self.real.validate_config(context, kind, request).await
+        let accepted = self.shared.accepted.as_ref();
+        if accepted.is_some_and(|accepted| accepted.contains(&self.address, kind, &request)) {
+            return Vec::new();
+        }
+        let found = self.real.validate_config(context, kind, request.clone()).await;
+        if found.is_empty()
+            && let Some(accepted) = accepted
+        {
+            accepted.add(&self.address, kind, &request);
+        }
+        found
     }
 
     async fn upgrade_resource_state(
@@ -181,9 +210,14 @@ impl Provider for MockProvider {
             let computed =
                 if self.source.is_in_plan(&type_name) { Computed::Null } else { Computed::NullAsUnknown };
             match self.resource_schema(context, &type_name).await {
-                Ok(schema) => {
-                    self.complete(ResourceMode::Managed, &type_name, &schema, &proposed_new_state, computed)
-                }
+                Ok(schema) => self.complete(
+                    context,
+                    ResourceMode::Managed,
+                    &type_name,
+                    &schema,
+                    &proposed_new_state,
+                    computed,
+                ),
                 Err(diagnostics) => Err(diagnostics),
             }
         };
@@ -206,6 +240,7 @@ impl Provider for MockProvider {
         } else {
             match self.resource_schema(context, &type_name).await {
                 Ok(schema) => self.complete(
+                    context,
                     ResourceMode::Managed,
                     &type_name,
                     &schema,
@@ -236,7 +271,7 @@ impl Provider for MockProvider {
                 Ok(schema) => {
                     let object = schema.block.empty_value();
                     let type_name = &request.type_name;
-                    self.complete(ResourceMode::Managed, type_name, &schema, &object, Computed::Null)
+                    self.complete(context, ResourceMode::Managed, type_name, &schema, &object, Computed::Null)
                 }
                 Err(diagnostics) => Err(diagnostics),
             },
@@ -273,7 +308,7 @@ impl Provider for MockProvider {
         let read = match self.real.schema(context).await {
             Ok(schema) => match schema.data_sources.get(&type_name) {
                 Some(schema) => {
-                    self.complete(ResourceMode::Data, &type_name, schema, &config, Computed::Null)
+                    self.complete(context, ResourceMode::Data, &type_name, schema, &config, Computed::Null)
                 }
                 None => Err(unknown_type(&type_name)),
             },

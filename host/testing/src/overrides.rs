@@ -20,14 +20,14 @@ use wardian_lang::{EmptyScope, Expression};
 use wardian_plugin::Provider;
 use wardian_value::{PathStep, Str, Type, Value};
 
-use crate::mock::{MockProvider, MockSource, MockValues};
+use crate::mock::{MockProvider, MockShared, MockSource, MockValues};
 
 /// The mocks and overrides of a run.
-#[derive(Default)]
 pub(crate) struct RunOverrides {
     mocks: BTreeMap<ProviderConfigAddress, Arc<Mock>>,
     resources: HashMap<(ModulePath, ResourceMode, Str, Str), Vec<ResourceOverride>>,
     modules: HashMap<ModulePath, Vec<ModuleOverride>>,
+    shared: MockShared,
 }
 
 /// A mocked provider.
@@ -58,8 +58,10 @@ impl RunOverrides {
         providers: &BTreeMap<ProviderConfigAddress, (Str, Option<Str>)>,
         file: &TestFile,
         run: &TestRun,
+        shared: MockShared,
     ) -> Result<Self, Diagnostics> {
-        let mut overrides = Self::default();
+        let mut overrides =
+            Self { mocks: BTreeMap::new(), resources: HashMap::new(), modules: HashMap::new(), shared };
         let mut problems = Diagnostics::new();
         for block in &run.overrides {
             overrides.add(block, None, &mut problems);
@@ -171,7 +173,12 @@ impl Overrides for RunOverrides {
     ) -> Option<Arc<dyn Provider>> {
         let mock = self.mocks.get(configuration)?;
         let source = MockSource::Types(mock.by_type.clone());
-        Some(Arc::new(MockProvider::new(Arc::clone(real), source)))
+        Some(Arc::new(MockProvider::new(
+            Arc::clone(real),
+            source,
+            &configuration.provider,
+            self.shared.clone(),
+        )))
     }
 
     fn overridden(
@@ -182,7 +189,12 @@ impl Overrides for RunOverrides {
     ) -> Option<Arc<dyn Provider>> {
         let found = self.resource(address, configuration)?;
         let source = MockSource::Object(Arc::clone(&found.values));
-        Some(Arc::new(MockProvider::new(Arc::clone(provider), source)))
+        Some(Arc::new(MockProvider::new(
+            Arc::clone(provider),
+            source,
+            &configuration.provider,
+            self.shared.clone(),
+        )))
     }
 
     fn module_outputs(&self, module: &ModuleInstance) -> Option<&BTreeMap<Str, Value>> {

@@ -8,8 +8,8 @@ use wardian_address::{
     InstanceKey, ModuleInstance, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
 };
 use wardian_config::{
-    Configuration, RootVariables, Target, TestCommand, TestFile, TestPlanAddresses, TestPlanMode, TestRun,
-    TestValue, variables_for_run,
+    Backend, Configuration, RootVariables, Target, TestCommand, TestFile, TestPlanAddresses, TestPlanMode,
+    TestRun, TestValue, variables_for_run,
 };
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
@@ -22,9 +22,11 @@ use wardian_value::{Marks, PathStep, Str, Type, Value};
 use crate::assertions;
 use crate::events::{RunDetails, RunResult};
 use crate::expectations::Expectations;
+use crate::generated::Creations;
 use crate::host::TestHost;
+use crate::mock::MockShared;
 use crate::overrides::{RunOverrides, without_nested_unknowns};
-use crate::prepared::{Prepared, PreparedConfigurations};
+use crate::prepared::{Prepared, PreparedConfigurations, module_key};
 use crate::status::TestStatus;
 use crate::variables::{self, RunValues};
 
@@ -46,6 +48,7 @@ pub(crate) struct RunInputs<'s, 'a> {
     pub(crate) coverage: Option<&'s Arc<Coverage>>,
     /// Whether only plans over mocks are executed.
     pub(crate) only_mocks: bool,
+    pub(crate) creations: &'s Arc<Creations>,
 }
 
 /// A run that was executed.
@@ -288,7 +291,9 @@ impl<'s, 'a> RunInputs<'s, 'a> {
         if refused.has_errors() {
             return Err(refused);
         }
-        let overrides = RunOverrides::new(&prepared.providers, self.file, self.run)?;
+        let shared =
+            MockShared { creations: Arc::clone(self.creations), accepted: prepared.engine.accepted.clone() };
+        let overrides = RunOverrides::new(&prepared.providers, self.file, self.run, shared)?;
         let values = TestValues { variables: variables::values(&given), runs: self.outputs.clone() };
         self.check_trust(prepared.configuration(), &overrides)?;
         let coverage = self.coverage.cloned();
@@ -304,6 +309,7 @@ impl<'s, 'a> RunInputs<'s, 'a> {
             file: self.file,
             run: self.run,
             key: self.state_key,
+            backend: backend_of(self.file, self.state_key),
             parallelism: self.parallelism,
             stop: self.stop,
         }
@@ -326,6 +332,20 @@ impl<'s, 'a> RunInputs<'s, 'a> {
     }
 }
 
+/// Returns the key of the state that a run uses.
+pub(crate) fn state_key(run: &TestRun) -> String {
+    match &run.state_key {
+        Some((key, _)) => key.to_string(),
+        None => module_key(run),
+    }
+}
+
+/// Returns the backend of a state, which one of the runs that use the state declares.
+pub(crate) fn backend_of<'a>(file: &'a TestFile, key: &str) -> Option<&'a Backend> {
+    let mut runs = file.runs.iter().filter(|run| state_key(run) == key);
+    runs.find_map(|run| run.backend.as_ref())
+}
+
 /// Applies plans, and records the changes of real objects.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordedApply<'a> {
@@ -334,6 +354,8 @@ pub(crate) struct RecordedApply<'a> {
     pub(crate) run: &'a TestRun,
     /// The key of the state.
     pub(crate) key: &'a str,
+    /// The backend in which the state is stored.
+    pub(crate) backend: Option<&'a Backend>,
     pub(crate) parallelism: usize,
     pub(crate) stop: &'a StopSignal,
 }
@@ -351,11 +373,11 @@ impl RecordedApply<'_> {
         base: &State,
     ) -> Result<TestApplied, Diagnostics> {
         let schemas = &setup.schemas;
-        if !setup.changes_real_objects(plan) {
+        if self.backend.is_none() && !setup.changes_real_objects(plan) {
             let sink = &mut Unrecorded;
             return Ok(engine.apply_for_test(schemas, plan, sink, self.parallelism, self.stop.clone()).await);
         }
-        let mut recorder = self.host.begin_apply(self.file, self.run, self.key, base).await?;
+        let mut recorder = self.host.begin_apply(self.file, self.run, self.key, self.backend, base).await?;
         let applying =
             engine.apply_for_test(schemas, plan, recorder.sink(), self.parallelism, self.stop.clone());
         let mut tested = applying.await;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::future::join_all;
 use wardian_config::{LoadedTests, TestFile, TestRun, TestValue};
@@ -13,9 +13,10 @@ use wardian_value::{Str, Type, Value};
 
 use crate::cleanup::{self, LeftObject, LeftState, TestState};
 use crate::events::{RunResult, TestEvent, TestObserver};
+use crate::generated::Creations;
 use crate::host::TestHost;
-use crate::prepared::{PreparedConfigurations, module_key};
-use crate::run::{Executed, RecordedApply, RunInputs};
+use crate::prepared::PreparedConfigurations;
+use crate::run::{Executed, RecordedApply, RunInputs, Setup, backend_of, state_key};
 use crate::status::{TestCounts, TestStatus};
 use crate::variables::referenced_runs;
 
@@ -116,6 +117,7 @@ impl<'a> TestSuite<'a> {
             stop: &self.stop,
             coverage: None,
             only_mocks: self.options.only_mocks,
+            creations: &Arc::default(),
         };
         let mut problems = Diagnostics::new();
         let destroyed = match inputs.set_up(&left.state, &mut problems).await {
@@ -159,6 +161,8 @@ struct FileExecution<'s, 'a> {
     outputs: BTreeMap<Str, Value>,
     diagnostics: Diagnostics,
     has_left_objects: bool,
+    /// The objects that mocks have created.
+    creations: Arc<Creations>,
 }
 
 impl<'s, 'a> FileExecution<'s, 'a> {
@@ -174,6 +178,7 @@ impl<'s, 'a> FileExecution<'s, 'a> {
             outputs: BTreeMap::new(),
             diagnostics: suite.host.check_file(file),
             has_left_objects: false,
+            creations: Arc::default(),
         }
     }
 
@@ -255,6 +260,11 @@ impl<'s, 'a> FileExecution<'s, 'a> {
             self.observe(&TestEvent::RunStarted { file: self.file, run });
         }
         let keys: Vec<String> = runs.iter().map(state_key).collect();
+        for (key, run) in keys.iter().zip(runs) {
+            if let Err(problems) = self.load(key).await {
+                return self.fail(run, runs, problems);
+            }
+        }
         let (suite, configurations, file) = (self.suite, self.configurations, self.file);
         let (globals, outputs) = (&self.globals, &self.outputs);
         let executions = runs.iter().zip(&keys).map(|(run, key)| {
@@ -271,6 +281,7 @@ impl<'s, 'a> FileExecution<'s, 'a> {
                 stop: &suite.stop,
                 coverage: suite.options.coverage.as_ref(),
                 only_mocks: suite.options.only_mocks,
+                creations: &self.creations,
             };
             inputs.execute(state)
         });
@@ -285,13 +296,50 @@ impl<'s, 'a> FileExecution<'s, 'a> {
             let known = self.states.entry(keys[index].clone()).or_insert_with(|| TestState {
                 state: State::default(),
                 last: None,
+                kept: None,
                 position: position + index,
             });
             if let Some(state) = state {
                 known.state = state;
                 known.last = setup.map(|setup| (run, setup));
+                if run.skip_cleanup {
+                    known.kept.clone_from(&known.last);
+                }
                 known.position = position + index;
             }
+            self.results.push(result);
+        }
+    }
+
+    /// Reads the state from its backend before the first run that uses it.
+    async fn load(&mut self, key: &str) -> Result<(), Diagnostics> {
+        let Some(backend) = backend_of(self.file, key).filter(|_| !self.states.contains_key(key)) else {
+            return Ok(());
+        };
+        let state = self.suite.host.read_backend(backend).await?;
+        self.states.insert(key.to_owned(), TestState { state, last: None, kept: None, position: 0 });
+        Ok(())
+    }
+
+    /// Records that a run failed before it began, and skips the other runs of its group.
+    fn fail(&mut self, failed: &TestRun, runs: &'a [TestRun], diagnostics: Diagnostics) {
+        let mut diagnostics = Some(diagnostics);
+        for run in runs {
+            if run.name != failed.name {
+                self.skip(run);
+                continue;
+            }
+            let result = RunResult {
+                run,
+                status: TestStatus::Error,
+                diagnostics: diagnostics.take().unwrap_or_default(),
+                failed_assertions: 0,
+                started: Some(SystemTime::now()),
+                elapsed: Duration::ZERO,
+                details: None,
+            };
+            self.observe(&TestEvent::RunCompleted { file: self.file, result: &result });
+            self.status = TestStatus::Error;
             self.results.push(result);
         }
     }
@@ -300,13 +348,14 @@ impl<'s, 'a> FileExecution<'s, 'a> {
     async fn tear_down(&mut self) {
         let mut states: Vec<(String, TestState<'a>)> = std::mem::take(&mut self.states).into_iter().collect();
         states.sort_by_key(|(_, state)| std::cmp::Reverse(state.position));
-        for (key, TestState { state, last, .. }) in states {
+        for (key, TestState { state, last, kept, .. }) in states {
             let Some((run, setup)) = last else { continue };
-            if cleanup::objects(&state).is_empty() {
+            let has_backend = backend_of(self.file, &key).is_some();
+            if has_backend || cleanup::objects(&state).is_empty() {
                 continue;
             }
-            if run.skip_cleanup {
-                self.diagnostics.extend(self.suite.host.keep(self.file, run, &key).err().unwrap_or_default());
+            if let Some((kept_run, kept_setup)) = kept {
+                self.keep(&key, &state, (run, kept_run), &kept_setup).await;
                 continue;
             }
             self.observe(&TestEvent::RunTearingDown { file: self.file, run });
@@ -315,6 +364,7 @@ impl<'s, 'a> FileExecution<'s, 'a> {
                 file: self.file,
                 run,
                 key: &key,
+                backend: None,
                 parallelism: self.suite.options.parallelism,
                 stop: &self.suite.stop,
             };
@@ -332,12 +382,33 @@ impl<'s, 'a> FileExecution<'s, 'a> {
             });
         }
     }
-}
 
-/// Returns the key of the state that a run uses.
-fn state_key(run: &TestRun) -> String {
-    match &run.state_key {
-        Some((key, _)) => key.to_string(),
-        None => module_key(run),
+    /// Keeps the objects of a state as the last run with `skip_cleanup` left them. If a later run has
+    /// changed the state, the plan of the former run is applied again.
+    async fn keep(
+        &mut self,
+        key: &str,
+        state: &State,
+        (last, kept): (&'a TestRun, &'a TestRun),
+        setup: &Setup,
+    ) {
+        let mut problems = Diagnostics::new();
+        if last.name != kept.name {
+            let apply = RecordedApply {
+                host: self.suite.host,
+                file: self.file,
+                run: kept,
+                key,
+                backend: None,
+                parallelism: self.suite.options.parallelism,
+                stop: &self.suite.stop,
+            };
+            problems.extend(cleanup::apply_again(apply, state, setup).await);
+        }
+        problems.extend(self.suite.host.keep(self.file, kept, key).err().unwrap_or_default());
+        if problems.has_errors() {
+            self.status = TestStatus::Error;
+        }
+        self.diagnostics.extend(problems);
     }
 }

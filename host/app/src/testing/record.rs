@@ -8,16 +8,18 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use wardian_config::{TestFile, TestRun};
+use wardian_backend::DEFAULT_WORKSPACE;
+use wardian_config::{Backend, TestFile, TestRun};
 use wardian_diagnostic::{Diagnostics, system_reason};
 use wardian_digest::Sha256Digest;
 use wardian_engine::StateSink;
 use wardian_state::{BackupRule, Sidecars, State, StateManager};
 use wardian_testing::{LeftState, StateRecorder, objects};
 
+use crate::backend;
 use crate::context::AppContext;
 use crate::error::AppError;
-use crate::state_access::{LockPurpose, StateLocation, lock_request};
+use crate::state_access::{LockPurpose, StateLocation, lock_request, workspace_location};
 use crate::state_recorder::Recorder;
 
 /// The directory of records within the data directory.
@@ -41,7 +43,8 @@ pub(super) struct TestRecord {
     manager: StateManager,
     recorder: Recorder,
     base: State,
-    path: PathBuf,
+    /// The state file of the record; `None` for a state in a backend, which remains.
+    path: Option<PathBuf>,
 }
 
 /// A record that an earlier test has left.
@@ -88,8 +91,34 @@ impl TestRecord {
         // The record contains what earlier runs of the file have created.
         manager.write(base).await?;
         let recorder = Recorder::begin(app, &mut manager, base).await?;
-        Ok(Self { manager, recorder, base: base.clone(), path })
+        Ok(Self { manager, recorder, base: base.clone(), path: Some(path) })
     }
+
+    /// Begins to record changes of a state that is stored in the backend of a run.
+    pub(super) async fn begin_in_backend(
+        app: &AppContext,
+        backend: &Backend,
+        base: &State,
+    ) -> Result<Self, AppError> {
+        let mut manager = open_backend(app, backend)?;
+        manager.lock(&lock_request(app, LockPurpose::Test)).await?;
+        let recorder = Recorder::begin(app, &mut manager, base).await?;
+        Ok(Self { manager, recorder, base: base.clone(), path: None })
+    }
+}
+
+/// Reads a state from the backend of a run.
+pub(super) async fn read_backend(app: &AppContext, backend: &Backend) -> Result<State, AppError> {
+    let state = open_backend(app, backend)?.read().await?;
+    Ok((*state).clone())
+}
+
+/// Tests use the default workspace, whichever one is selected.
+fn open_backend(app: &AppContext, block: &Backend) -> Result<StateManager, AppError> {
+    let backend = backend::for_test(app, block)?;
+    let location = workspace_location(app, &backend, DEFAULT_WORKSPACE)?;
+    location.create_directories()?;
+    location.open(app, BackupRule::Off, None)
 }
 
 #[async_trait(?Send)]
@@ -103,7 +132,7 @@ impl StateRecorder for TestRecord {
         let finished = async {
             let journal = recorder.into_journal(&mut manager).await;
             manager.finish(journal, &base, state).await?;
-            if objects(state).is_empty() {
+            if let Some(path) = path.filter(|_| objects(state).is_empty()) {
                 remove(&path)?;
             }
             manager.unlock().await?;
