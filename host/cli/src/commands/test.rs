@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_app::protected_files::NamedFile;
-use wardian_app::test_suite::TestSuite as TestFiles;
+use wardian_app::test_suite::TestFiles;
 use wardian_app::testing::AppTestHost;
 use wardian_app::untrusted::{self, ConfigurationTrust};
 use wardian_app::variable_files;
@@ -57,6 +57,12 @@ impl CommandSpec for TestArguments {
     }
 
     fn check(&self) -> Result<(), InvalidOptions> {
+        if self.watch && self.trust.untrusted {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "-watch keeps reading the files of the configuration, so it cannot be combined with -untrusted.",
+            ));
+        }
         if self.cloud_run.is_some() {
             return Err(InvalidOptions::new(
                 "Option -cloud-run is not supported",
