@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wardian_config::{Backend, Configuration, RunConfiguration, RunModules, TestFile, TestRun};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_engine::{AcceptedConfigurations, EngineContext, Silent};
+use wardian_engine::{AcceptedConfigurations, EngineContext, Events};
 use wardian_install::lock_file::LockFile;
 use wardian_state::State;
 use wardian_testing::{StateRecorder, TestHost};
@@ -33,6 +33,7 @@ pub struct AppTestHost<'a> {
     /// The plugins, by the providers and provisioners that a configuration requires.
     plugins: RefCell<BTreeMap<String, Arc<Plugins>>>,
     accepted: Option<Arc<Accepted>>,
+    events: Arc<dyn Events>,
 }
 
 impl<'a> AppTestHost<'a> {
@@ -45,10 +46,11 @@ impl<'a> AppTestHost<'a> {
         root: Arc<Configuration>,
         modules: &'a RunModules,
         parallelism: usize,
+        events: Arc<dyn Events>,
     ) -> Result<Self, AppError> {
         let lock = app.lock_file()?;
         let accepted = Accepted::open(app).map(Arc::new);
-        Ok(Self { app, root, modules, lock, parallelism, plugins: RefCell::default(), accepted })
+        Ok(Self { app, root, modules, lock, parallelism, plugins: RefCell::default(), accepted, events })
     }
 
     /// Stores what later tests need, after the suite.
@@ -100,7 +102,7 @@ impl TestHost for AppTestHost<'_> {
         if let Some(accepted) = &self.accepted {
             accepted.add_packages(plugins.native_package_hashes());
         }
-        let engine = self.app.engine_run(configuration, plugins, Arc::new(Silent));
+        let engine = self.app.engine_run(configuration, plugins, Arc::clone(&self.events));
         let accepted = self.accepted.clone().map(|accepted| accepted as Arc<dyn AcceptedConfigurations>);
         Ok(EngineContext { accepted, ..engine })
     }

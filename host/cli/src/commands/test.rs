@@ -29,6 +29,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
+use crate::progress::FooterEvents;
 use crate::shell::{OutputKind, ViewOptions};
 use crate::variables;
 
@@ -134,8 +135,9 @@ async fn execute_loaded(
     }
     let globals = globals(context, arguments, &configuration.root().module, &tests.files)?;
     let root = Arc::clone(&configuration);
-    let host = AppTestHost::new(&context.app, root, &tests.modules, arguments.parallelism)?;
-    let observer = ShellObserver::new(&context.shell, arguments.verbose);
+    let events = Arc::new(FooterEvents(Arc::clone(&context.progress)));
+    let host = AppTestHost::new(&context.app, root, &tests.modules, arguments.parallelism, events)?;
+    let observer = ShellObserver::new(&context.shell, &context.progress, arguments.verbose);
     let measures = arguments.coverage || arguments.coverage_out.is_some();
     let coverage = measures.then(Arc::<Coverage>::default);
     let suite = TestSuite {

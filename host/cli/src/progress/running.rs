@@ -23,13 +23,14 @@ const MAX_LISTED_OPERATIONS: usize = 5;
 pub(crate) enum Phase {
     Plan,
     Apply,
+    Test,
 }
 
 /// The state of a run.
 #[derive(Debug)]
 pub(super) struct RunStatus {
     phase: Phase,
-    /// The number of objects that a plan reads, or of operations of an apply.
+    /// The number of objects that a plan reads, of operations of an apply, or of runs of a suite.
     total: usize,
     completed: usize,
     /// In the order in which they started.
@@ -59,6 +60,11 @@ enum Effect {
 impl RunStatus {
     pub(super) fn new(phase: Phase, total: usize, now: Instant) -> Self {
         Self { phase, total, completed: 0, running: Vec::new(), started: now, last_response: now }
+    }
+
+    /// Counts a run of a suite that has completed.
+    pub(super) fn complete_run(&mut self) {
+        self.completed += 1;
     }
 
     /// Records an event. The cost is linear in the number of running operations.
@@ -97,7 +103,9 @@ impl RunStatus {
             Event::EphemeralStarted { address, action } => {
                 (*address, Effect::Start(ActionNames::for_ephemeral(*action).in_progress.to_lowercase()))
             }
-            Event::RefreshCompleted { address, .. } => (*address, Effect::End { counts: true }),
+            Event::RefreshCompleted { address, .. } => {
+                (*address, Effect::End { counts: self.phase != Phase::Test })
+            }
             Event::ReadFailed { address } => (*address, Effect::End { counts: false }),
             Event::Completed { address, .. } | Event::Failed { address, .. } => {
                 (*address, Effect::End { counts: self.phase == Phase::Apply })
@@ -139,6 +147,7 @@ impl RunStatus {
         let (name, unit) = match self.phase {
             Phase::Plan => ("Planning", "read"),
             Phase::Apply => ("Applying", "complete"),
+            Phase::Test => ("Testing", "runs complete"),
         };
         let mut line = printable!("{name}: ");
         // An apply can have more operations than planned, such as reading a data source.
@@ -146,7 +155,10 @@ impl RunStatus {
         if total > 0 {
             append!(line, "{} of {total} {unit}, ", self.completed);
         }
-        append!(line, "{} running, {} elapsed", self.running.len(), Elapsed(now - self.started));
+        if self.phase != Phase::Test {
+            append!(line, "{} running, ", self.running.len());
+        }
+        append!(line, "{} elapsed", Elapsed(now - self.started));
         let quiet = now - self.last_response;
         if quiet >= QUIET && !self.running.is_empty() {
             append!(line, ", last response {} ago", Elapsed(quiet));
@@ -250,6 +262,26 @@ mod tests {
         status.record(&Event::ReadFailed { address: &address }, begin);
         let at = begin + Duration::from_secs(3);
         assert_eq!(shown(&status, at, 80), "Planning: 2 of 2 read, 0 running, 3s elapsed\n");
+    }
+
+    #[test]
+    fn footer_counts_runs_of_a_suite() {
+        let begin = Instant::now();
+        let address = "time_sleep.wait".parse().unwrap();
+        let mut status = RunStatus::new(Phase::Test, 3, begin);
+        let started = Event::Started { address: &address, deposed: None, action: Action::Create, id: None };
+        status.record(&started, begin);
+        assert_eq!(
+            shown(&status, begin + Duration::from_secs(2), 80),
+            "Testing: 0 of 3 runs complete, 2s elapsed\n  time_sleep.wait: creating, 2s\n"
+        );
+        let elapsed = Duration::from_secs(3);
+        status.record(
+            &Event::Completed { address: &address, action: Action::Create, id: None, elapsed },
+            begin + elapsed,
+        );
+        status.complete_run();
+        assert_eq!(shown(&status, begin + elapsed, 80), "Testing: 1 of 3 runs complete, 3s elapsed\n");
     }
 
     #[test]

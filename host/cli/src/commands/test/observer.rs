@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use wardian_config::{TestFile, TestRun};
 use wardian_diagnostic::Diagnostics;
@@ -11,19 +12,23 @@ use wardian_testing::{LeftObject, RunResult, TestCounts, TestEvent, TestObserver
 
 use super::junit::Junit;
 use super::verbose;
+use crate::progress::{Phase, Progress as RunProgress};
 use crate::render::json::{Message, Progress, TestBody, TestMessage};
-use crate::shell::{Paint, Shell};
+use crate::shell::{FooterGuard, Paint, Shell};
 
 /// Shows a suite in the shell.
 pub(super) struct ShellObserver<'a> {
     shell: &'a Shell,
     verbose: bool,
     junit: RefCell<Junit>,
+    progress: &'a Arc<RunProgress>,
+    /// The footer while the suite runs.
+    footer: RefCell<Option<FooterGuard>>,
 }
 
 impl<'a> ShellObserver<'a> {
-    pub(super) fn new(shell: &'a Shell, verbose: bool) -> Self {
-        Self { shell, verbose, junit: RefCell::default() }
+    pub(super) fn new(shell: &'a Shell, progress: &'a Arc<RunProgress>, verbose: bool) -> Self {
+        Self { shell, verbose, junit: RefCell::default(), progress, footer: RefCell::default() }
     }
 
     /// Writes the results in JUnit's format.
@@ -166,6 +171,7 @@ impl TestObserver for ShellObserver<'_> {
         match event {
             TestEvent::SuiteStarted { files } => {
                 let runs: usize = files.iter().map(|file| file.runs.len()).sum();
+                *self.footer.borrow_mut() = self.progress.begin(Phase::Test, || runs);
                 let plural = |count: usize| if count == 1 { "" } else { "s" };
                 let text = format!(
                     "Found {} file{} and {runs} run block{}",
@@ -182,7 +188,10 @@ impl TestObserver for ShellObserver<'_> {
                 let body = TestBody::Run { progress: Progress::Starting, status: None };
                 self.message(Some(file), Some(run), text, body);
             }
-            TestEvent::RunCompleted { file, result } => self.run_completed(file, result),
+            TestEvent::RunCompleted { file, result } => {
+                self.progress.complete_run();
+                self.run_completed(file, result);
+            }
             TestEvent::FileTearingDown { file } => self.file(file, Progress::Teardown, None),
             TestEvent::RunTearingDown { file, run } => {
                 let text = format!("  \"{}\"... tearing down", run.name);
@@ -197,7 +206,10 @@ impl TestObserver for ShellObserver<'_> {
                 self.diagnostics(file, None, diagnostics);
                 self.junit.borrow_mut().add(file, results);
             }
-            TestEvent::SuiteCompleted { status, counts } => self.suite_completed(*status, *counts),
+            TestEvent::SuiteCompleted { status, counts } => {
+                self.footer.take();
+                self.suite_completed(*status, *counts);
+            }
         }
     }
 }
