@@ -55,6 +55,7 @@ mod schema_cache;
 pub mod server;
 mod shared;
 mod shared_process;
+mod state_store;
 mod stderr;
 mod tls;
 

@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, OnceCell};
-use wardian_plugin::Provider;
 use wardian_plugin::transport::Transport;
+use wardian_plugin::{Provider, StateStorePlugin};
 use wardian_process::Spawner;
 
 use crate::NativeLimits;
@@ -21,6 +21,7 @@ use crate::reattach::Reattachment;
 use crate::schema_cache::SchemaCache;
 use crate::shared::{Origin, Shared, Unconfigured};
 use crate::shared_process::SharedProcesses;
+use crate::state_store::NativeStateStores;
 
 /// Runs native plugins.
 #[derive(Default)]
@@ -85,6 +86,11 @@ impl NativePlugin {
     /// Returns a provider that is not configured yet.
     pub fn provider(&self) -> Arc<dyn Provider> {
         Arc::new(Transport::new(NativeWire::new(Arc::clone(&self.0))))
+    }
+
+    /// Returns the state stores of the provider. A configured state store has its own process.
+    pub fn state_stores(&self) -> Arc<dyn StateStorePlugin> {
+        Arc::new(NativeStateStores::new(Arc::clone(&self.0)))
     }
 
     /// Terminates the process that no provider has configured, and prevents new processes from

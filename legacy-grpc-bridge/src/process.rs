@@ -4,9 +4,11 @@
 //! From the start of the process, a task waits for its termination and detects each of these cases,
 //! so the process never remains as a zombie.
 
+use std::pin::Pin;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::Uri;
@@ -14,9 +16,10 @@ use prost::Message;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 use tokio::process::ChildStderr;
-use tokio::sync::{Notify, RwLock, watch};
+use tokio::sync::{Notify, RwLock, mpsc, watch};
 use tokio::time::timeout;
 use tonic::client::Grpc;
+use tonic::codegen::tokio_stream::Stream;
 use tonic::{Code, Status, Streaming};
 use tracing::{Instrument as _, Span};
 use wardian_plugin::transport::{PluginFailure, format_seconds};
@@ -318,6 +321,46 @@ impl Process {
         }
     }
 
+    /// Makes a call with a stream of requests, which fails if the response is not received within
+    /// `limit`. The requests are produced while they are sent.
+    pub(crate) async fn upload<Q, A>(
+        &self,
+        context: &CallContext,
+        method: RpcMethod<Q, A>,
+        requests: impl Iterator<Item = Q> + Send,
+        limit: Duration,
+    ) -> Result<A, PluginFailure>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let _in_use = self.begin().await?;
+        let _telling = self.source.secrets.begin(context.sensitive_values().clone());
+        let _in_flight = self.calls.begin(PluginCall::new(&self.source.plugin, method.name(), None, context));
+        let mut grpc = self.grpc(MAX_MESSAGE_LENGTH);
+        let (sender, receiver) = mpsc::channel(1);
+        let producing = async move {
+            for request in requests {
+                // The call has ended; its response contains the reason.
+                if sender.send(request).await.is_err() {
+                    break;
+                }
+            }
+        };
+        let calling = async {
+            grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
+            let path = http::uri::PathAndQuery::from_static(method.path());
+            let request = tonic::Request::new(Requests(receiver));
+            grpc.client_streaming(request, path, Messages::<Q, A>::new()).await
+        };
+        let answer = timeout(limit, async { tokio::join!(producing, calling).1 });
+        match answer.instrument(self.span(context, method.name())).await {
+            Ok(Ok(answer)) => Ok(answer.into_inner()),
+            Ok(Err(status)) => Err(self.failed(status, MAX_MESSAGE_LENGTH).await),
+            Err(_) => Err(self.timed_out(method.name(), limit)),
+        }
+    }
+
     fn span(&self, context: &CallContext, function: &str) -> Span {
         call_span(&self.source.plugin, function, context.address().map_or("", |address| address))
     }
@@ -417,6 +460,17 @@ impl Process {
             }
         }
         running.kill_and_wait().await;
+    }
+}
+
+/// The requests of a call with a stream of requests.
+struct Requests<Q>(mpsc::Receiver<Q>);
+
+impl<Q> Stream for Requests<Q> {
+    type Item = Q;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Q>> {
+        self.0.poll_recv(context)
     }
 }
 

@@ -66,7 +66,11 @@ pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, Strin
         functions: by_name("function", answer.functions, function)?,
         identities: by_name("identity of resource", identities, identity)?,
     };
-    Ok(DecodedSchema::new(schema))
+    let state_stores = match version {
+        ProtocolVersion::Five => SchemaTable::default(),
+        ProtocolVersion::Six => table(Kind::StateStore, answer.state_store_schemas)?,
+    };
+    Ok(DecodedSchema::new(schema).with_state_stores(state_stores))
 }
 
 /// Checks that every schema of a response can be decoded. A plugin's response is checked once,
@@ -78,8 +82,13 @@ pub(crate) fn check(version: ProtocolVersion, answer: &m::UndecodedProviderSchem
         (Kind::EphemeralResource, &answer.ephemeral_resource_schemas),
         (Kind::ListResource, &answer.list_resource_schemas),
         (Kind::Action, &answer.action_schemas),
+        (Kind::StateStore, &answer.state_store_schemas),
     ];
-    for (kind, schemas) in tables {
+    let in_use = tables.into_iter().filter(|(kind, _)| {
+        // Protocol 5 has no state stores.
+        !matches!((kind, version), (Kind::StateStore, ProtocolVersion::Five))
+    });
+    for (kind, schemas) in in_use {
         for (name, bytes) in schemas {
             kind.decode(version, name, bytes.clone())?;
         }
@@ -94,6 +103,7 @@ enum Kind {
     EphemeralResource,
     ListResource,
     Action,
+    StateStore,
 }
 
 impl Kind {
@@ -104,6 +114,7 @@ impl Kind {
             Self::EphemeralResource => "ephemeral resource",
             Self::ListResource => "list resource",
             Self::Action => "action",
+            Self::StateStore => "state store",
         };
         format!("{kind} {:?}", shown(name))
     }

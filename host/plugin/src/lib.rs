@@ -21,6 +21,7 @@ mod redaction;
 mod schema;
 mod schema_table;
 mod source;
+mod state_store;
 pub mod transport;
 
 pub use call_context::{CallContext, PluginCall, call_span};
@@ -36,3 +37,8 @@ pub use redaction::{CallScope, MAX_SENSITIVE_LENGTH, REDACTED, RecentSensitiveVa
 pub use schema::*;
 pub use schema_table::{SchemaSource, SchemaTable};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};
+pub use state_store::{
+    LockOutcome, MAX_LISTED_STATES, MAX_STORED_STATE_BYTES, PROPOSED_CHUNK_BYTES, Reported, StateAssembly,
+    StateChunk, StateLockInfo, StateStore, StateStoreConfig, StateStorePlugin, StateStoreSchemas,
+    StoreResult, UnlockOutcome, check_chunk_size, no_state_stores, state_chunks,
+};

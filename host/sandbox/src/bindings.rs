@@ -31,3 +31,14 @@ pub(crate) mod provisioner {
         },
     });
 }
+
+/// The export of a provider with state stores, which shares its types with the providers' world.
+pub(crate) mod state_store {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "state-store-exports",
+        imports: { default: trappable },
+        exports: { default: async },
+        with: { "wardian:plugin/types": crate::bindings::wardian::plugin::types },
+    });
+}

@@ -20,6 +20,10 @@ pub(crate) const PROVIDER: InterfaceName<'static> =
 pub(crate) const PROVISIONER: InterfaceName<'static> =
     InterfaceName { path: "wardian:plugin/provisioner", major: 0, minor: 1 };
 
+/// The interface of a provider's state stores, which is optional.
+const STATE_STORE: InterfaceName<'static> =
+    InterfaceName { path: "wardian:plugin/state-store", major: 0, minor: 1 };
+
 /// The interface that contains only types and needs no implementation.
 const TYPES: InterfaceName<'static> = InterfaceName { path: "wardian:plugin/types", major: 0, minor: 1 };
 
@@ -68,6 +72,14 @@ pub(crate) fn check(
         return Ok(());
     }
     Err(LoadError::Imports { plugin: plugin.to_owned(), imports })
+}
+
+/// Returns whether a component has state stores.
+pub(crate) fn exports_state_stores(engine: &Engine, component: &Component) -> bool {
+    let shape = component.component_type();
+    shape
+        .exports(engine)
+        .any(|(name, _)| InterfaceName::parse(name).is_some_and(|name| STATE_STORE.serves(&name)))
 }
 
 fn check_exports(plugin: &str, world: World, exports: Vec<String>) -> Result<(), LoadError> {

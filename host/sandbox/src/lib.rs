@@ -47,6 +47,7 @@ mod provisioner;
 mod sandbox;
 mod schema;
 mod state;
+mod state_store;
 mod store;
 mod ticker;
 

@@ -7,6 +7,7 @@ use wardian_plugin::transport::DecodedSchema;
 use wasmtime::Engine;
 
 use crate::bindings::ProviderPluginPre;
+use crate::bindings::state_store::StateStoreExportsPre;
 use crate::limits::SandboxLimits;
 use crate::network::NetworkOptions;
 use crate::state::GuestState;
@@ -17,6 +18,8 @@ pub(crate) struct Plugin {
     pub(crate) name: Arc<str>,
     pub(crate) engine: Engine,
     pub(crate) component: ProviderPluginPre<GuestState>,
+    /// The exports of the state stores, if the component has any.
+    pub(crate) state_stores: Option<StateStoreExportsPre<GuestState>>,
     pub(crate) ticker: Arc<Ticker>,
     pub(crate) limits: SandboxLimits,
     pub(crate) network: Arc<NetworkOptions>,

@@ -63,7 +63,7 @@ impl ComponentWire {
     }
 
     /// Returns the schema, which is requested from the component once.
-    async fn known_schema(&self, context: &CallContext) -> WireResult<&Arc<DecodedSchema>> {
+    pub(crate) async fn known_schema(&self, context: &CallContext) -> WireResult<&Arc<DecodedSchema>> {
         self.pool.plugin().schema.get_or_try_init(|| self.ask_for_schema(context)).await
     }
 

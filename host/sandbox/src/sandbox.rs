@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 use wardian_cache::CacheError;
-use wardian_plugin::Provider;
 use wardian_plugin::transport::Transport;
+use wardian_plugin::{Provider, StateStorePlugin};
 use wardian_policy::PluginPolicy;
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
@@ -13,6 +13,7 @@ use wasmtime::component::{Component, Linker};
 use crate::artifact::{self, ComponentDigest, LoadEvent};
 use crate::bindings::ProviderPluginPre;
 use crate::bindings::provisioner::ProvisionerPluginPre;
+use crate::bindings::state_store::StateStoreExportsPre;
 use crate::code_cache::{CacheDirectories, CodeCache};
 use crate::compiler::{CompileLimits, Compiler, InProcess};
 use crate::engine::{self, Compatibility};
@@ -27,6 +28,7 @@ use crate::pool::Pool;
 use crate::provider::ComponentWire;
 use crate::provisioner::{LoadedProvisioner, ProvisionerPlugin};
 use crate::state::GuestState;
+use crate::state_store::ComponentStateStores;
 use crate::ticker::Ticker;
 use crate::{capability, imports};
 
@@ -176,17 +178,26 @@ impl Sandbox {
         let digest = known.unwrap_or_else(|| artifact::digest(bytes));
         let component = self.component(&name, bytes, &digest, policy, tell)?;
         imports::check(&name, World::Provider, &self.engine, &component)?;
+        let has_state_stores = imports::exports_state_stores(&self.engine, &component);
         let linked = self.linker.instantiate_pre(&component).and_then(ProviderPluginPre::new);
-        let component = linked.map_err(|error| LoadError::Mismatch {
+        let mismatch = |error: &wasmtime::Error| LoadError::Mismatch {
             plugin: name.as_ref().to_owned(),
-            reason: chain(&error),
-        })?;
+            reason: chain(error),
+        };
+        let component = linked.map_err(|error| mismatch(&error))?;
+        let state_stores = if has_state_stores {
+            let exports = StateStoreExportsPre::new(component.instance_pre().clone());
+            Some(exports.map_err(|error| mismatch(&error))?)
+        } else {
+            None
+        };
         Ok(LoadedPlugin {
             digest,
             plugin: Arc::new(Plugin {
                 name,
                 engine: self.engine.clone(),
                 component,
+                state_stores,
                 ticker: Arc::clone(&self.ticker),
                 limits: self.limits.clone(),
                 network: Arc::clone(&self.network),
@@ -221,5 +232,11 @@ impl LoadedPlugin {
     /// No instance is created before the first call.
     pub fn provider(&self, grants: Grants) -> Arc<dyn Provider> {
         Arc::new(Transport::new(ComponentWire::new(Pool::new(Arc::clone(&self.plugin), grants))))
+    }
+
+    /// Returns the state stores of the provider, with the given access. No instance is created before
+    /// the first call.
+    pub fn state_stores(&self, grants: Grants) -> Arc<dyn StateStorePlugin> {
+        Arc::new(ComponentStateStores::new(&self.plugin, grants))
     }
 }

@@ -61,6 +61,13 @@ pub(crate) fn provider_schema(
     Ok(DecodedSchema::new(schema))
 }
 
+/// Decodes the schemas of state stores.
+pub(crate) fn state_store_schemas(
+    named: Vec<(String, wit_types::Schema)>,
+) -> Result<BTreeMap<Str, Arc<Schema>>, String> {
+    schemas("state store", named, &mut Budget::whole())
+}
+
 fn schemas(
     kind: &str,
     named: Vec<(String, wit_types::Schema)>,

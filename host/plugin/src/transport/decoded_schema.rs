@@ -16,6 +16,8 @@ use crate::schema_table::SchemaTable;
 pub struct DecodedSchema {
     /// The schema that callers receive.
     pub schema: Arc<ProviderSchema>,
+    /// State stores by type. A component returns them with a separate call.
+    pub state_stores: SchemaTable,
     identity_types: BTreeMap<Str, Type>,
 }
 
@@ -24,7 +26,21 @@ impl DecodedSchema {
     pub fn new(schema: ProviderSchema) -> Self {
         let identity_types =
             schema.identities.iter().map(|(name, schema)| (name.clone(), schema.implied_type())).collect();
-        Self { schema: Arc::new(schema), identity_types }
+        Self { schema: Arc::new(schema), state_stores: SchemaTable::default(), identity_types }
+    }
+
+    /// Adds the schemas of state stores.
+    #[must_use]
+    pub fn with_state_stores(self, state_stores: SchemaTable) -> Self {
+        Self { state_stores, ..self }
+    }
+
+    /// Returns the type of a state store's configuration.
+    ///
+    /// # Errors
+    /// Returns an error if the provider has no such state store.
+    pub fn state_store(&self, name: &Str) -> Result<&Type, PluginFailure> {
+        implied_type(&self.state_stores, name, "state store")
     }
 
     /// Returns the type of the provider's configuration.
