@@ -4,6 +4,8 @@
 //! A configured [`Backend`] lists, creates and deletes workspaces, and opens the [`StateStorage`](wardian_state::StateStorage) of
 //! each workspace's state. [`find`] returns the type with a name.
 //!
+//! [`StateStoreBackend`] stores states in the state store of a plugin.
+//!
 //! Objects, keys, lock items and tables are Terraform's, so that both programs can use a state in
 //! turn, under one lock. Formats, serials, the journal and recovery are not a backend's task; see
 //! [`StateManager`](wardian_state::StateManager).
@@ -39,6 +41,7 @@ mod remote;
 mod s3;
 mod schema;
 mod service;
+mod state_store;
 mod tls_files;
 mod types;
 
@@ -47,4 +50,5 @@ pub use config::{BackendConfig, convert_argument};
 pub use hash::block_hash;
 pub use host::{BackendHost, EnterpriseService, HttpClients, ServiceHosts};
 pub use local::LocalBackend;
+pub use state_store::{StateStoreBackend, StateStoreOptions, StoreWarnings};
 pub use types::{CLOUD, DEFAULT_WORKSPACE, LOCAL, UnavailableBackend, find, local_type};

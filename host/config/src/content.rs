@@ -40,6 +40,7 @@ pub(crate) fn label_count(kind: &str) -> usize {
         | "check"
         | "provisioner"
         | "backend"
+        | "state_store"
         | "provider_meta"
         | "dynamic"
         | "run"

@@ -9,7 +9,7 @@ use wardian_value::Str;
 
 use crate::blocks::{
     Backend, Check, EncryptionConfig, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta,
-    Removed, RequiredProvider, RequiredVersion, Resource, Variable,
+    Removed, RequiredProvider, RequiredVersion, Resource, StateStore, Variable,
 };
 use crate::names::ResourceKey;
 
@@ -46,6 +46,8 @@ pub struct Module {
     pub backend: Option<Backend>,
     /// The `cloud` block.
     pub cloud: Option<Backend>,
+    /// The `state_store` block.
+    pub state_store: Option<StateStore>,
     /// The `encryption` block. Only the root module's has an effect.
     pub encryption: Option<EncryptionConfig>,
     /// The span of the `encryption` block's header.

@@ -45,6 +45,25 @@ pub struct Backend {
     pub type_span: Span,
 }
 
+/// A `state_store` block: a service of a provider in which the states are stored.
+#[derive(Clone, Debug)]
+pub struct StateStore {
+    /// The type of the state store, such as `cloud_bucket`.
+    pub type_name: Str,
+    /// The arguments of the state store. The provider defines their schema.
+    pub body: Body,
+    /// The span of the header.
+    pub span: Span,
+    /// The span of the type.
+    pub type_span: Span,
+    /// The local name of the provider, in `required_providers`.
+    pub provider_name: Str,
+    /// The provider's configuration, which applies only to the state store.
+    pub provider_body: Body,
+    /// The span of the header of the `provider` block.
+    pub provider_span: Span,
+}
+
 /// The content of one `terraform` block.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
@@ -53,6 +72,7 @@ pub(crate) struct Settings {
     pub(crate) required_providers: Vec<(Span, Vec<(Str, RequiredProvider)>)>,
     pub(crate) backends: Vec<Backend>,
     pub(crate) clouds: Vec<Backend>,
+    pub(crate) state_stores: Vec<StateStore>,
     /// The `encryption` blocks, with the spans of their headers.
     pub(crate) encryptions: Vec<(Span, EncryptionConfig)>,
     /// Metadata about the module for providers, by local name.
@@ -73,7 +93,7 @@ impl Settings {
             noun: "a terraform block",
             required: &[],
             optional: &["required_version", "experiments", "language"],
-            blocks: &["backend", "cloud", "encryption", "required_providers", "provider_meta"],
+            blocks: &["backend", "cloud", "state_store", "encryption", "required_providers", "provider_meta"],
         };
         if labels(block, [], problems).is_none() {
             return Self::default();
@@ -115,6 +135,9 @@ impl Settings {
                         settings.clouds.push(Backend::read(inner, "cloud", problems));
                     }
                 }
+                "state_store" => {
+                    settings.state_stores.extend(StateStore::read(inner, problems));
+                }
                 "encryption" => {
                     if let Some(encryption) = EncryptionConfig::read(inner, problems) {
                         settings.encryptions.push((inner.header_span.clone(), encryption));
@@ -150,6 +173,46 @@ impl Backend {
             span: block.header_span.clone(),
             type_span: block.labels.first().map_or(&block.header_span, |label| &label.span).clone(),
         }
+    }
+}
+
+impl StateStore {
+    fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
+        const SHAPE: Shape =
+            Shape { noun: "a state_store block", required: &[], optional: &[], blocks: &["provider"] };
+        let [label] = labels(block, ["type"], problems)?;
+        check_body(&block.body, problems);
+        let (content, body) = SHAPE.split(&block.body, problems);
+        let mut providers = content.blocks.iter();
+        let Some(provider) = providers.next() else {
+            let detail = format!(
+                "A state_store block contains a block that names its provider in required_providers, and \
+                 configures it: provider \"NAME\" {{ ... }}. The type \"{}\" suggests the provider \"{}\".",
+                label.text,
+                label.text.split('_').next().unwrap_or_default()
+            );
+            problems.push(
+                Diagnostic::error("Missing provider block", detail)
+                    .at(block.header_span.clone())
+                    .in_block("terraform"),
+            );
+            return None;
+        };
+        if let Some(second) = providers.next() {
+            let detail = "A state store has one provider: remove all but one of the provider blocks.";
+            problems
+                .push(Diagnostic::error("Duplicate provider block", detail).at(second.header_span.clone()));
+        }
+        let [name] = labels(provider, ["name"], problems)?;
+        Some(Self {
+            type_name: label.text.clone(),
+            body,
+            span: block.header_span.clone(),
+            type_span: label.span.clone(),
+            provider_name: name.text.clone(),
+            provider_body: provider.body.clone(),
+            provider_span: provider.header_span.clone(),
+        })
     }
 }
 

@@ -324,6 +324,15 @@ impl Module {
                 }
             }
         }
+        for state_store in settings.state_stores {
+            match &self.state_store {
+                None => self.state_store = Some(state_store),
+                Some(first) => {
+                    let summary = "Duplicate state store configuration".to_owned();
+                    problems.push(duplicate(summary, "A state store", &first.span, &state_store.span));
+                }
+            }
+        }
         for (span, encryption) in settings.encryptions {
             match &self.encryption_span {
                 None => (self.encryption, self.encryption_span) = (Some(encryption), Some(span)),
@@ -365,6 +374,18 @@ impl Module {
             problems.push(
                 Diagnostic::error("Both a backend and cloud configuration are present", detail)
                     .at(backend.span.clone())
+                    .in_block("terraform"),
+            );
+        }
+        if let (Some(store), Some(other)) = (&self.state_store, self.backend.as_ref().or(self.cloud.as_ref()))
+        {
+            let detail = format!(
+                "The state has a single location: remove this block, or the block at {}.",
+                other.span
+            );
+            problems.push(
+                Diagnostic::error("Both a state store and another state location are present", detail)
+                    .at(store.span.clone())
                     .in_block("terraform"),
             );
         }

@@ -278,11 +278,15 @@ fn override_settings(
         }
         *backend = Some(over.span.clone());
         module.backend = Some(over);
-        module.cloud = None;
+        (module.cloud, module.state_store) = (None, None);
     }
     for over in settings.clouds {
         module.cloud = Some(over);
-        module.backend = None;
+        (module.backend, module.state_store) = (None, None);
+    }
+    for over in settings.state_stores {
+        module.state_store = Some(over);
+        (module.backend, module.cloud) = (None, None);
     }
     for (_, over) in settings.encryptions {
         let known = module.encryption.take().unwrap_or_default();
