@@ -1,6 +1,8 @@
 //! The backend of a configuration.
 //!
-//! The arguments of a `backend` block take effect when `init` records them. If the block changes
+//! The states are in a backend that is built in, or in the state store of a plugin.
+//!
+//! The arguments of a `backend` or `state_store` block take effect when `init` records them. If the block changes
 //! later, commands fail, since they would otherwise search for the state in the wrong place. The
 //! arguments are recorded in the same file as in Terraform.
 //!
@@ -20,13 +22,14 @@ use wardian_backend::{
     Backend, BackendConfig, BackendError, BackendType, DEFAULT_WORKSPACE, LOCAL, LocalBackend,
     UnavailableBackend,
 };
-use wardian_config::{Backend as BackendBlock, Configuration, Module};
+use wardian_config::{Backend as BackendBlock, Configuration, Module, StateStore as StateStoreBlock};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::context::AppContext;
 use crate::error::AppError;
-pub(crate) use arguments::{decode, with_options};
-pub(crate) use record::Record;
+use crate::state_store::{self, StorePlugin, StoreSelection};
+pub(crate) use arguments::{ArgumentSchema, decode, with_options};
+pub(crate) use record::{Record, Recorded};
 
 /// The options with which `init` configures the backend and migrates its states.
 #[derive(Clone, Debug)]
@@ -50,14 +53,56 @@ pub struct BackendOptions {
 /// A backend with its arguments.
 #[derive(Clone, Debug)]
 pub struct ConfiguredBackend {
-    kind: &'static dyn BackendType,
-    config: BackendConfig,
+    source: BackendSource,
     backend: Arc<dyn Backend>,
+}
+
+/// The kind of a backend, and its arguments.
+#[derive(Clone, Debug)]
+enum BackendSource {
+    BuiltIn {
+        kind: &'static dyn BackendType,
+        config: BackendConfig,
+    },
+    StateStore(StoreSelection),
+    /// The state store of an untrusted configuration, which is not opened.
+    Withheld(String),
+}
+
+impl PartialEq for BackendSource {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::BuiltIn { kind: one, config }, Self::BuiltIn { kind: other, config: others }) => {
+                one.name() == other.name() && config == others
+            }
+            (Self::StateStore(one), Self::StateStore(other)) => one == other,
+            (Self::Withheld(one), Self::Withheld(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// The block that determines the location of the states.
+#[derive(Clone, Copy)]
+pub(crate) enum StateBlock<'a> {
+    /// A `backend` or `cloud` block.
+    Backend(&'a BackendBlock),
+    StateStore(&'a StateStoreBlock),
+}
+
+impl StateBlock<'_> {
+    /// Describes the location for messages.
+    fn description(self) -> String {
+        match self {
+            Self::Backend(block) => format!("a backend \"{}\"", block.type_name),
+            Self::StateStore(block) => format!("a state store \"{}\"", block.type_name),
+        }
+    }
 }
 
 impl PartialEq for ConfiguredBackend {
     fn eq(&self, other: &Self) -> bool {
-        self.kind.name() == other.kind.name() && self.config == other.config
+        self.source == other.source
     }
 }
 
@@ -66,7 +111,7 @@ impl ConfiguredBackend {
     pub(crate) fn local() -> Self {
         let kind = wardian_backend::local_type();
         let config = BackendConfig::empty(kind.schema());
-        Self { kind, config, backend: Arc::new(LocalBackend::default()) }
+        Self { source: BackendSource::BuiltIn { kind, config }, backend: Arc::new(LocalBackend::default()) }
     }
 
     /// Configures a backend. Problems refer to the block that contains its arguments, if there is one.
@@ -85,15 +130,68 @@ impl ConfiguredBackend {
             kind.configure(&config, &context.backend_host(kind.needs_service_hosts()))
         };
         let backend = configured.map_err(|error| invalid(error, block))?;
-        Ok(Self { kind, config, backend })
+        Ok(Self { source: BackendSource::BuiltIn { kind, config }, backend })
     }
 
-    pub fn type_name(&self) -> &'static str {
-        self.kind.name()
+    /// Opens a state store. Problems refer to the block that contains its arguments, if there is one.
+    ///
+    /// # Errors
+    /// Returns an error if the plugin rejects the configuration.
+    pub(crate) async fn open_store(
+        context: &AppContext,
+        plugin: &StorePlugin,
+        selection: StoreSelection,
+        block: Option<&StateStoreBlock>,
+    ) -> Result<Self, AppError> {
+        let backend = selection.open(context, plugin, block).await?;
+        Ok(Self { source: BackendSource::StateStore(selection), backend })
     }
 
-    pub(crate) fn config(&self) -> &BackendConfig {
-        &self.config
+    /// Returns the backend in place of the state store of an untrusted configuration.
+    pub(crate) fn withheld_store(context: &AppContext, block: &StateStoreBlock) -> Self {
+        let backend = withheld::backend(context, &block.type_name);
+        Self { source: BackendSource::Withheld(block.type_name.to_string()), backend }
+    }
+
+    /// Opens the location that `init` has recorded.
+    ///
+    /// # Errors
+    /// Returns an error if the backend does not exist, or the plugin cannot be used.
+    pub(crate) async fn open_recorded(context: &AppContext, recorded: &Recorded) -> Result<Self, AppError> {
+        match recorded {
+            Recorded::StateStore(record) => {
+                let (plugin, selection) = record.load(context).await?;
+                Self::open_store(context, &plugin, selection, None).await
+            }
+            Recorded::Backend(record) => {
+                let kind = wardian_backend::find(&record.type_name).map_err(|_| unavailable(record))?;
+                Self::new(context, kind, record.config(kind), None)
+            }
+        }
+    }
+
+    pub fn type_name(&self) -> &str {
+        match &self.source {
+            BackendSource::BuiltIn { kind, .. } => kind.name(),
+            BackendSource::StateStore(selection) => &selection.type_name,
+            BackendSource::Withheld(type_name) => type_name,
+        }
+    }
+
+    /// Returns the kind of the location: `backend` or `state store`.
+    pub fn kind(&self) -> &'static str {
+        match &self.source {
+            BackendSource::BuiltIn { .. } => "backend",
+            BackendSource::StateStore(_) | BackendSource::Withheld(_) => "state store",
+        }
+    }
+
+    /// Returns the arguments of a built-in backend.
+    pub(crate) fn config(&self) -> Option<&BackendConfig> {
+        match &self.source {
+            BackendSource::BuiltIn { config, .. } => Some(config),
+            BackendSource::StateStore(_) | BackendSource::Withheld(_) => None,
+        }
     }
 
     /// Returns the backend that stores states in local files.
@@ -130,9 +228,22 @@ impl From<BackendError> for AppError {
     }
 }
 
-/// Returns the `backend` or `cloud` block of a root module, if there is one.
-pub(crate) fn configured_block(root: &Module) -> Option<&BackendBlock> {
-    root.backend.as_ref().or(root.cloud.as_ref())
+fn unavailable(record: &Record) -> AppError {
+    AppError::new(
+        "Backend not available yet",
+        format!(
+            "The states are in a \"{}\" backend, from which they cannot be copied yet. Fetch each with \
+             `terraform state pull`, run `wardian init -reconfigure`, and store it with `wardian \
+             state push`.",
+            record.type_name
+        ),
+    )
+}
+
+/// Returns the block of a root module that determines the location of the states, if there is one.
+pub(crate) fn configured_block(root: &Module) -> Option<StateBlock<'_>> {
+    let backend = root.backend.as_ref().or(root.cloud.as_ref()).map(StateBlock::Backend);
+    backend.or_else(|| root.state_store.as_ref().map(StateBlock::StateStore))
 }
 
 /// Returns the type of a block's backend.
@@ -164,59 +275,109 @@ const LOCAL_INSTEAD: &str = "To try this configuration with a state in this dire
 /// # Errors
 /// Returns an error if the configuration differs from the record of `init`, or the recorded arguments
 /// are not valid.
-pub fn in_effect(
+pub async fn in_effect(
     context: &AppContext,
     configuration: Option<&Configuration>,
 ) -> Result<ConfiguredBackend, AppError> {
-    let block = configuration.and_then(|configuration| configured_block(&configuration.root().module));
-    let kind = block.map(kind_of).transpose()?;
-    if let (Some(block), Some(kind)) = (block, kind)
-        && is_withheld(context, kind)
-    {
-        return ConfiguredBackend::new(context, kind, decode(block, kind)?, Some(block));
+    let root = configuration.map(|configuration| &configuration.root().module);
+    let block = root.and_then(|root| Some((root, configured_block(root)?)));
+    match block {
+        Some((_, StateBlock::StateStore(block))) if context.confinement.is_some() => {
+            return Ok(ConfiguredBackend::withheld_store(context, block));
+        }
+        Some((_, StateBlock::Backend(block))) => {
+            let kind = kind_of(block)?;
+            if is_withheld(context, kind) {
+                return ConfiguredBackend::new(context, kind, decode(block, kind)?, Some(block));
+            }
+        }
+        _ => {}
     }
-    let recorded = Record::read(&context.data_directory())?;
-    let (block, kind, recorded) = match (block, kind, recorded) {
-        (Some(block), Some(kind), Some(recorded)) => (block, kind, recorded),
-        (_, _, None) if block.is_none() => return Ok(ConfiguredBackend::local()),
-        (_, _, Some(recorded)) => {
+    let recorded = Recorded::read(&context.data_directory())?;
+    let (root, block, recorded) = match (block, recorded) {
+        (Some((root, block)), Some(recorded)) => (root, block, recorded),
+        (None, None) => return Ok(ConfiguredBackend::local()),
+        (None, Some(recorded)) => {
             return Err(not_initialized(&format!(
-                "`wardian init` was run with the backend \"{}\", which the configuration no longer has.",
-                recorded.type_name
+                "`wardian init` was run with {}, which the configuration no longer has.",
+                recorded.description()
             )));
         }
-        (_, kind, None) => {
+        (Some((_, block)), None) => {
             return Err(not_initialized(&format!(
-                "The configuration has a backend \"{}\" for which `wardian init` has not been run yet.",
-                kind.map_or(LOCAL, |kind| kind.name())
+                "The configuration has {} for which `wardian init` has not been run yet.",
+                block.description()
             )));
         }
     };
-    let wanted = decode(block, kind)?;
-    match recorded.same_as(kind, &wanted) {
-        Some(config) => ConfiguredBackend::new(context, kind, config, Some(block)),
-        None if recorded.type_name == kind.name() => Err(not_initialized(&format!(
-            "The arguments of the backend \"{}\" have changed since `wardian init` was run.",
-            kind.name()
-        ))),
-        None => Err(not_initialized(&format!(
-            "`wardian init` was run with the backend \"{}\", but the configuration now has \"{}\".",
-            recorded.type_name,
-            kind.name()
-        ))),
+    match (block, &recorded) {
+        (StateBlock::Backend(block), Recorded::Backend(record)) => {
+            let kind = kind_of(block)?;
+            let wanted = decode(block, kind)?;
+            if let Some(config) = record.same_as(kind, &wanted) {
+                return ConfiguredBackend::new(context, kind, config, Some(block));
+            }
+            if record.type_name == kind.name() {
+                return Err(changed(&recorded));
+            }
+        }
+        (StateBlock::StateStore(block), Recorded::StateStore(record)) => {
+            let (plugin, wanted) = state_store::decode(context, root, block).await?;
+            if let Some(selection) = record.same_as(&plugin, &wanted) {
+                return ConfiguredBackend::open_store(context, &plugin, selection, Some(block)).await;
+            }
+            if record.type_name() == wanted.type_name && *record.provider() == wanted.provider {
+                return Err(changed(&recorded));
+            }
+        }
+        _ => {}
     }
+    Err(not_initialized(&format!(
+        "`wardian init` was run with {}, but the configuration now has {}.",
+        recorded.description(),
+        block.description()
+    )))
+}
+
+fn changed(recorded: &Recorded) -> AppError {
+    not_initialized(&format!(
+        "The arguments of {} have changed since `wardian init` was run.",
+        recorded.description()
+    ))
 }
 
 /// Returns the backend that a saved plan uses. The plan's directory does not have to be initialized.
-pub fn for_plan(context: &AppContext, configuration: &Configuration) -> Result<ConfiguredBackend, AppError> {
-    let Some(block) = configured_block(&configuration.root().module) else {
+pub async fn for_plan(
+    context: &AppContext,
+    configuration: &Configuration,
+) -> Result<ConfiguredBackend, AppError> {
+    let root = &configuration.root().module;
+    let Some(block) = configured_block(root) else {
         return Ok(ConfiguredBackend::local());
     };
-    let kind = kind_of(block)?;
-    let wanted = decode(block, kind)?;
-    let recorded = Record::read(&context.data_directory())?;
-    let config = recorded.and_then(|recorded| recorded.same_as(kind, &wanted)).unwrap_or(wanted);
-    ConfiguredBackend::new(context, kind, config, Some(block))
+    let recorded = Recorded::read(&context.data_directory());
+    match block {
+        StateBlock::Backend(block) => {
+            let kind = kind_of(block)?;
+            let wanted = decode(block, kind)?;
+            let config = match recorded? {
+                Some(Recorded::Backend(record)) => record.same_as(kind, &wanted),
+                Some(Recorded::StateStore(_)) | None => None,
+            };
+            ConfiguredBackend::new(context, kind, config.unwrap_or(wanted), Some(block))
+        }
+        StateBlock::StateStore(block) if context.confinement.is_some() => {
+            Ok(ConfiguredBackend::withheld_store(context, block))
+        }
+        StateBlock::StateStore(block) => {
+            let (plugin, wanted) = state_store::decode(context, root, block).await?;
+            let selection = match recorded? {
+                Some(Recorded::StateStore(record)) => record.same_as(&plugin, &wanted),
+                Some(Recorded::Backend(_)) | None => None,
+            };
+            ConfiguredBackend::open_store(context, &plugin, selection.unwrap_or(wanted), Some(block)).await
+        }
+    }
 }
 
 /// Returns the backend of a run in a test file, which `init` does not record.
@@ -232,12 +393,11 @@ pub(crate) fn for_test(context: &AppContext, block: &BackendBlock) -> Result<Con
 /// workspace, and the directory of the other states. If the backend does not store states in local
 /// files, these are the default paths.
 pub(crate) fn recorded_state_paths(data_directory: &Path) -> Result<Vec<PathBuf>, AppError> {
-    let recorded = Record::read(data_directory)?.filter(|recorded| recorded.type_name == LOCAL);
-    let local = match recorded {
-        Some(recorded) => {
+    let local = match Recorded::read(data_directory)? {
+        Some(Recorded::Backend(recorded)) if recorded.type_name == LOCAL => {
             LocalBackend::from_config(&recorded.config(wardian_backend::local_type())).unwrap_or_default()
         }
-        None => LocalBackend::default(),
+        Some(_) | None => LocalBackend::default(),
     };
     Ok(vec![local.state_path(DEFAULT_WORKSPACE), local.workspace_directory()])
 }

@@ -1,17 +1,19 @@
 //! Initializes the backend for `wardian init`.
 
-use wardian_backend::DEFAULT_WORKSPACE;
-use wardian_config::Module;
+use wardian_backend::{BackendType, DEFAULT_WORKSPACE};
+use wardian_config::{Backend as BackendBlock, Module, StateStore as StateStoreBlock};
 use wardian_diagnostic::Diagnostic;
 use wardian_engine::StopSignal;
 
 use crate::backend::{
-    BackendOptions, ConfiguredBackend, Record, configured_block, decode, is_withheld, kind_of, with_options,
+    ArgumentSchema, BackendOptions, ConfiguredBackend, Record, Recorded, StateBlock, configured_block,
+    decode, is_withheld, kind_of, with_options,
 };
 use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::AppEvent;
 use crate::state_migration;
+use crate::state_store::{self, StoreRecord};
 use crate::workspaces::{self, SelectedBy};
 
 /// Configures the backend as specified in the root module, copies the states whose location has
@@ -27,7 +29,7 @@ pub async fn initialize(
     stop: &StopSignal,
 ) -> Result<ConfiguredBackend, AppError> {
     context.set_encryption_root(root);
-    let recorded = Record::read(&context.data_directory())?;
+    let recorded = Recorded::read(&context.data_directory())?;
     let Some(block) = configured_block(root) else {
         if !options.config.is_empty() {
             let detail = "-backend-config sets arguments of a backend block, but the configuration has no \
@@ -37,36 +39,104 @@ pub async fn initialize(
         let here = ConfiguredBackend::local();
         if let Some(recorded) = recorded {
             change_backend(context, &recorded, &here, options, stop).await?;
-            Record::write(&context.data_directory(), None)?;
+            Recorded::write(&context.data_directory(), None)?;
             context.frontend.report(AppEvent::BackendUnset);
         }
         return Ok(here);
     };
-    let kind = kind_of(block)?;
+    let change = match block {
+        StateBlock::StateStore(block) if context.confinement.is_some() => {
+            return Ok(ConfiguredBackend::withheld_store(context, block));
+        }
+        StateBlock::StateStore(block) => {
+            store_change(context, root, block, recorded.as_ref(), options).await?
+        }
+        StateBlock::Backend(block) => {
+            let kind = kind_of(block)?;
+            let change = backend_change(context, block, kind, recorded.as_ref(), options)?;
+            // If the configuration is not trusted, neither the old nor the new backend is opened.
+            if is_withheld(context, kind) {
+                return Ok(change.wanted);
+            }
+            change
+        }
+    };
+    let BackendChange { wanted, record } = change;
+    if let Some(record) = record {
+        match &recorded {
+            Some(recorded) => change_backend(context, recorded, &wanted, options, stop).await?,
+            None => {
+                state_migration::migrate(context, &ConfiguredBackend::local(), &wanted, options, stop)
+                    .await?;
+            }
+        }
+        Recorded::write(&context.data_directory(), Some(record))?;
+        select_workspace(context, &wanted).await?;
+        context
+            .frontend
+            .report(AppEvent::BackendConfigured { kind: wanted.kind(), type_name: wanted.type_name() });
+    } else {
+        select_workspace(context, &wanted).await?;
+    }
+    Ok(wanted)
+}
+
+/// The backend that a block configures.
+struct BackendChange {
+    wanted: ConfiguredBackend,
+    /// The record of the new configuration; [`None`] if it is the recorded one.
+    record: Option<Recorded>,
+}
+
+fn backend_change(
+    context: &AppContext,
+    block: &BackendBlock,
+    kind: &'static dyn BackendType,
+    recorded: Option<&Recorded>,
+    options: &BackendOptions,
+) -> Result<BackendChange, AppError> {
     let own = decode(block, kind)?;
-    let config = with_options(context, kind, &own, &options.config)?;
-    let same = recorded.as_ref().and_then(|recorded| recorded.same_as(kind, &own));
+    let config = with_options(context, ArgumentSchema::for_backend(kind), &own, &options.config)?;
+    let same = match recorded {
+        Some(Recorded::Backend(recorded)) => recorded.same_as(kind, &own),
+        Some(Recorded::StateStore(_)) | None => None,
+    };
     let same = same.filter(|same| !options.reconfigure && (options.config.is_empty() || *same == config));
     // The arguments that -backend-config has set before are still in effect.
     let is_same = same.is_some();
     let wanted = ConfiguredBackend::new(context, kind, same.unwrap_or(config), Some(block))?;
-    // If the configuration is not trusted, neither the old nor the new backend is opened.
-    if is_same || is_withheld(context, kind) {
-        if !is_withheld(context, kind) {
-            select_workspace(context, &wanted).await?;
+    let config = wanted.config().filter(|_| !is_same);
+    let record = config.map(|config| Recorded::Backend(Record::new(kind, config, &own)));
+    Ok(BackendChange { wanted, record })
+}
+
+async fn store_change(
+    context: &AppContext,
+    root: &Module,
+    block: &StateStoreBlock,
+    recorded: Option<&Recorded>,
+    options: &BackendOptions,
+) -> Result<BackendChange, AppError> {
+    let (plugin, own) = state_store::decode(context, root, block).await?;
+    let config = own.with_options(context, &plugin, &options.config)?;
+    let same = match recorded {
+        Some(Recorded::StateStore(recorded)) => recorded.same_as(&plugin, &own),
+        Some(Recorded::Backend(_)) | None => None,
+    };
+    let same = same.filter(|same| !options.reconfigure && (options.config.is_empty() || *same == config));
+    let is_same = same.is_some();
+    let selection = same.unwrap_or(config);
+    let record = StoreRecord::new(context, &plugin, &selection, &own);
+    let wanted = ConfiguredBackend::open_store(context, &plugin, selection, Some(block)).await?;
+    if is_same {
+        // The provider may have been upgraded.
+        let is_recorded = matches!(recorded, Some(Recorded::StateStore(old)) if *old == record);
+        if !is_recorded {
+            Recorded::write(&context.data_directory(), Some(Recorded::StateStore(record)))?;
         }
-        return Ok(wanted);
+        return Ok(BackendChange { wanted, record: None });
     }
-    match &recorded {
-        Some(recorded) => change_backend(context, recorded, &wanted, options, stop).await?,
-        None => {
-            state_migration::migrate(context, &ConfiguredBackend::local(), &wanted, options, stop).await?;
-        }
-    }
-    Record::write(&context.data_directory(), Some((kind, wanted.config(), &own)))?;
-    select_workspace(context, &wanted).await?;
-    context.frontend.report(AppEvent::BackendConfigured { type_name: kind.name() });
-    Ok(wanted)
+    Ok(BackendChange { wanted, record: Some(Recorded::StateStore(record)) })
 }
 
 /// Selects the workspace of a backend that has only one, or that has no default workspace and only
@@ -94,7 +164,7 @@ async fn select_workspace(context: &AppContext, backend: &ConfiguredBackend) -> 
 /// Changes from the recorded backend to a different backend.
 async fn change_backend(
     context: &AppContext,
-    recorded: &Record,
+    recorded: &Recorded,
     wanted: &ConfiguredBackend,
     options: &BackendOptions,
     stop: &StopSignal,
@@ -110,17 +180,6 @@ async fn change_backend(
              leaves them where they are.",
         ));
     }
-    let Ok(kind) = wardian_backend::find(&recorded.type_name) else {
-        return Err(AppError::new(
-            "Backend not available yet",
-            format!(
-                "The states are in a \"{}\" backend, from which they cannot be copied yet. Fetch each with \
-                 `terraform state pull`, run `wardian init -reconfigure`, and store it with `wardian \
-                 state push`.",
-                recorded.type_name
-            ),
-        ));
-    };
-    let old = ConfiguredBackend::new(context, kind, recorded.config(kind), None)?;
+    let old = ConfiguredBackend::open_recorded(context, recorded).await?;
     state_migration::migrate(context, &old, wanted, options, stop).await
 }

@@ -38,6 +38,8 @@ pub struct ConsentOptions<'a> {
     pub upgrade: bool,
     /// Whether lock files must not change.
     pub is_lock_file_read_only: bool,
+    /// Whether the consent to plugins that are not selected remains.
+    pub keeps_others: bool,
     /// The plugins whose publishers and requests the user accepts without a prompt.
     pub accepted: &'a [ProviderAddress],
 }
@@ -130,6 +132,11 @@ pub async fn obtain(
         modules: before.modules.clone(),
         ..ApprovedCapabilities::default()
     };
+    if options.keeps_others {
+        let is_selected = |address: &ProviderAddress| selection.plugins.contains_key(address);
+        let others = before.plugins.iter().filter(|(address, _)| !is_selected(address));
+        after.plugins.extend(others.map(|(address, approval)| (address.clone(), approval.clone())));
+    }
     let mut refused = Diagnostics::new();
     let mut granted = Vec::new();
     for (address, chosen) in &selection.plugins {

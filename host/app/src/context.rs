@@ -54,6 +54,7 @@ use crate::policy_learning;
 use crate::protected_files::{Locations, NamedFile};
 use crate::requirements::{check_required_versions, requirements_with_tests};
 use crate::saved_plan;
+use crate::state_store::StateStorePlugins;
 use crate::test_suite::TestFiles;
 use crate::untrusted::{self, ConfigurationTrust, HostConfinement};
 use crate::workspaces::Workspace;
@@ -90,6 +91,8 @@ pub struct AppContext {
     policy: OnceLock<Arc<Policy>>,
     /// Files named by the command's options.
     named_files: Vec<NamedFile>,
+    /// The plugins of state stores.
+    pub(crate) state_store_plugins: StateStorePlugins,
     /// The encryption of states and plans.
     pub(crate) encryption: CommandEncryption,
     /// Records plugin accesses.
@@ -158,6 +161,7 @@ impl AppContext {
             learnt_addresses,
             policy: OnceLock::new(),
             named_files,
+            state_store_plugins: StateStorePlugins::default(),
             encryption: CommandEncryption::default(),
             audit_log,
             confinement: None,
@@ -472,13 +476,17 @@ impl AppContext {
             self.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address));
         let running = running.map(|(address, running)| (address.clone(), running.clone())).collect();
         let plugins = self.plugins_from(resolved.artifacts, running, parallelism)?;
+        self.record_native(&plugins);
+        Ok(Arc::new(plugins))
+    }
+
+    /// Records the native plugins, whose processes must be terminated.
+    pub(crate) fn record_native(&self, plugins: &Plugins) {
         let mut native = self.native.lock().unwrap_or_else(PoisonError::into_inner);
         native.extend(plugins.native());
         drop(native);
         let mut addresses = self.native_plugins.lock().unwrap_or_else(PoisonError::into_inner);
         addresses.extend(plugins.native_addresses().cloned());
-        drop(addresses);
-        Ok(Arc::new(plugins))
     }
 
     /// Returns the native plugins that the command uses.
@@ -623,6 +631,7 @@ impl AppContext {
 
     /// Terminates the processes of native plugins.
     pub async fn close(&self) {
+        self.state_store_plugins.close().await;
         let native = std::mem::take(&mut *self.native.lock().unwrap_or_else(PoisonError::into_inner));
         for plugin in native {
             plugin.close().await;

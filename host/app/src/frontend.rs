@@ -55,21 +55,16 @@ pub enum AppEvent<'a> {
     /// Another process holds the lock on the state.
     WaitingForStateLock(&'a LockError),
     BackendConfigured {
+        /// `backend` or `state store`.
+        kind: &'static str,
         type_name: &'a str,
     },
     /// A backend is no longer configured.
     BackendUnset,
     /// A state was copied to the new backend.
-    StateCopied {
-        from: &'a StateLocation,
-        to: &'a StateLocation,
-    },
+    StateCopied { from: &'a StateLocation, to: &'a StateLocation },
     /// The publisher of a selected plugin is new, has changed, or is no longer known.
-    PublisherChanged {
-        address: &'a ProviderAddress,
-        version: &'a Version,
-        change: &'a PublisherChange,
-    },
+    PublisherChanged { address: &'a ProviderAddress, version: &'a Version, change: &'a PublisherChange },
     /// A selected plugin requests capabilities.
     CapabilitiesRequested {
         /// The plugin's name and version.

@@ -19,7 +19,9 @@ use wardian_legacy_grpc_bridge::{
 };
 use wardian_monitor::{AuditLog, Monitor};
 use wardian_network::proxy::ProxySettings;
-use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
+use wardian_plugin::{
+    FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource, StateStorePlugin,
+};
 use wardian_policy::{NativePlugins, PluginPolicy, Policy};
 use wardian_sandbox::{
     CacheDirectories, Compiler, CompilerProcess, Grants, InProcess, LoadEvent, LoadedPlugin, NetworkOptions,
@@ -260,6 +262,35 @@ impl Plugins {
         self.exposed_cache.clone().or_else(|| self.sandbox.cache_refusal().map(ToString::to_string))
     }
 
+    /// Returns the state stores of a provider.
+    ///
+    /// # Errors
+    /// Returns an error if the provider is not installed, or its component cannot be loaded.
+    pub(crate) async fn state_stores(
+        &self,
+        address: &ProviderAddress,
+    ) -> Result<Arc<dyn StateStorePlugin>, PluginDiagnostics> {
+        if let Some(native) = self.native.get(address) {
+            return Ok(native.state_stores());
+        }
+        let (plugin, grants) = self.component(address).await?;
+        Ok(plugin.state_stores(grants))
+    }
+
+    /// Returns a component with its grants.
+    async fn component(
+        &self,
+        address: &ProviderAddress,
+    ) -> Result<(&LoadedPlugin, Grants), PluginDiagnostics> {
+        let frontend = Arc::clone(&self.frontend);
+        let report = move |event| report_compiling(&*frontend, event);
+        let plugin = self.loaded(address, report).await?;
+        let monitor = self.by_address.get(address).and_then(|plugin| plugin.monitor.clone());
+        let monitor = monitor.ok_or_else(|| unavailable(address))?;
+        let grants = Grants::by_policy(monitor, &self.working_directory, self.environment.iter().cloned());
+        Ok((plugin, grants))
+    }
+
     async fn loaded(
         &self,
         address: &ProviderAddress,
@@ -305,12 +336,7 @@ impl ProviderSource for Plugins {
         if let Some(native) = self.native.get(address) {
             return Ok(native.provider());
         }
-        let frontend = Arc::clone(&self.frontend);
-        let report = move |event| report_compiling(&*frontend, event);
-        let plugin = self.loaded(address, report).await?;
-        let monitor = self.by_address.get(address).and_then(|plugin| plugin.monitor.clone());
-        let monitor = monitor.ok_or_else(|| unavailable(address))?;
-        let grants = Grants::by_policy(monitor, &self.working_directory, self.environment.iter().cloned());
+        let (plugin, grants) = self.component(address).await?;
         Ok(plugin.provider(grants))
     }
 }

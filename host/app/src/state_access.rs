@@ -213,7 +213,7 @@ pub async fn read_unlocked(
     configuration: Option<&Configuration>,
     named: Option<&Path>,
 ) -> Result<UnlockedState, AppError> {
-    let location = state_location(context, configuration, named)?;
+    let location = state_location(context, configuration, named).await?;
     read_location_unlocked(context, location).await
 }
 
@@ -221,12 +221,12 @@ pub async fn read_unlocked(
 ///
 /// # Errors
 /// Returns an error if the backend differs from the initialized backend.
-pub fn state_location(
+pub async fn state_location(
     context: &AppContext,
     configuration: Option<&Configuration>,
     named: Option<&Path>,
 ) -> Result<StateLocation, AppError> {
-    let backend = backend::in_effect(context, configuration)?;
+    let backend = backend::in_effect(context, configuration).await?;
     if let Some(named) = named {
         return Ok(StateLocation::File(named.to_owned()));
     }
@@ -327,11 +327,11 @@ pub async fn read_location_unlocked(
 ///
 /// # Errors
 /// Returns an error if the backend does not keep versions.
-pub fn open_versions(
+pub async fn open_versions(
     context: &AppContext,
     configuration: Option<&Configuration>,
 ) -> Result<StateManager, AppError> {
-    let backend = backend::in_effect(context, configuration)?;
+    let backend = backend::in_effect(context, configuration).await?;
     let location = workspace_location(context, &backend, &context.workspace.name)?;
     let manager = location.open(context, BackupRule::Off, None)?;
     if manager.has_rows() {
@@ -354,7 +354,7 @@ pub async fn read_version(
     configuration: Option<&Configuration>,
     serial: u64,
 ) -> Result<State, AppError> {
-    let manager = open_versions(context, configuration)?;
+    let manager = open_versions(context, configuration).await?;
     manager.read_version(serial).await?.ok_or_else(|| {
         let detail = format!(
             "The state has no version with the serial {serial}. `wardian state history` lists the versions."
@@ -384,8 +384,8 @@ pub async fn open(
     stop: &StopSignal,
 ) -> Result<StateManager, AppError> {
     let backend = match purpose {
-        LockPurpose::SavedPlan => backend::for_plan(context, configuration)?,
-        _ => backend::in_effect(context, Some(configuration))?,
+        LockPurpose::SavedPlan => backend::for_plan(context, configuration).await?,
+        _ => backend::in_effect(context, Some(configuration)).await?,
     };
     let is_local = backend.as_local().is_some();
     if is_local && lock.state.is_some() {

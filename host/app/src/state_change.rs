@@ -50,7 +50,7 @@ impl<'a> ChangeRequest<'a> {
     ///
     /// # Errors
     /// Returns an error if the backend differs from the initialized backend.
-    pub fn new(
+    pub async fn new(
         context: &AppContext,
         configuration: &Configuration,
         lock: &LockOptions,
@@ -58,7 +58,8 @@ impl<'a> ChangeRequest<'a> {
         default: DefaultBackup,
         purpose: LockPurpose,
     ) -> Result<Self, AppError> {
-        let location = state_access::state_location(context, Some(configuration), lock.state.as_deref())?;
+        let location =
+            state_access::state_location(context, Some(configuration), lock.state.as_deref()).await?;
         let written = out.state_out.as_deref().filter(|written| location.file() != Some(written));
         let backup = match written.or(location.file()) {
             Some(path) => backup_rule(out.backup.as_deref(), default, path),

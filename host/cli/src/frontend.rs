@@ -28,9 +28,9 @@ impl Frontend for Shell {
             AppEvent::WaitingForStateLock(refused) => {
                 self.say(printable!("Waiting for the state lock: {refused}."));
             }
-            AppEvent::BackendConfigured { type_name } => {
+            AppEvent::BackendConfigured { kind, type_name } => {
                 self.say(printable!(
-                    "The backend \"{type_name}\" is configured and is used until its block changes."
+                    "The {kind} \"{type_name}\" is configured and is used until its block changes."
                 ));
             }
             AppEvent::BackendUnset => {

@@ -112,7 +112,7 @@ impl Operation {
             Mode::Normal | Mode::RefreshOnly => context.app.configuration_with_files()?,
         };
         // Do not prompt for variables if the run cannot start.
-        backend::in_effect(&context.app, Some(&configuration))?;
+        backend::in_effect(&context.app, Some(&configuration)).await?;
         let asks = request.operation.input && !context.shell.is_for_programs();
         let asking = if asks { Prompting::Allowed } else { Prompting::Forbidden };
         let (module, shell) = (&configuration.root().module, &context.shell);

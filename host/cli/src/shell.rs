@@ -61,6 +61,7 @@ pub(crate) enum OutputKind {
 /// A step or a result of `init`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InitStep {
+    StateStore,
     Backend,
     Modules,
     ModuleUpgrade,
@@ -76,6 +77,7 @@ impl InitStep {
     /// Returns the code in JSON messages.
     const fn code(self) -> &'static str {
         match self {
+            Self::StateStore => "initializing_provider_plugin_from_config_message",
             Self::Backend => "initializing_backend_message",
             Self::Modules => "initializing_modules_message",
             Self::ModuleUpgrade => "upgrading_modules_message",

@@ -29,6 +29,11 @@ fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
     E::service().with(|service| answer(service.get_or_init(make)))
 }
 
+/// Returns the client of a component's configured provider.
+pub(crate) fn client<E: Exported>() -> crate::Result<std::rc::Rc<dyn std::any::Any>> {
+    with::<E, _>(Service::configured_client)
+}
+
 /// The results of a list request, which the host fetches in batches.
 pub struct ListEvents(RefCell<ListCursor>);
 

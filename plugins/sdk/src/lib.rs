@@ -4,7 +4,8 @@
 //! from a component. The crate's only `unsafe` code is generated bindings and the symbols that a
 //! component exports. The crate performs I/O only in [`file_mode`], [`http`] and [`file_access`],
 //! and also compiles for the host. A provider's unit tests therefore run natively ([`testing`]), on
-//! the same request path as in the sandbox. The module [`provisioner`] is for provisioners.
+//! the same request path as in the sandbox. The module [`provisioner`] is for
+//! provisioners, and [`state_store`] for services in which states are stored.
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -77,6 +78,7 @@ pub mod provisioner;
 mod resource;
 mod schema;
 mod service;
+pub mod state_store;
 mod stored;
 pub mod testing;
 mod timeouts;

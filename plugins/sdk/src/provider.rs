@@ -15,6 +15,7 @@ use crate::ephemeral::{AnyEphemeralResource, EphemeralResource, TypedEphemeralRe
 use crate::list::{AnyListResource, ListResource, TypedListResource};
 use crate::resource::{AnyResource, Resource, TypedResource, Update};
 use crate::service::Service;
+use crate::state_store::{AnyStateStore, StateStore, StateStores, TypedStateStore};
 use crate::{Diagnostics, Function, Object, Result, Schema};
 
 /// A provider: its configuration, resources, data sources, functions and other types.
@@ -23,6 +24,7 @@ use crate::{Diagnostics, Function, Object, Result, Schema};
 /// operations access with [`crate::Context::client`]. It is `()` for providers without a client.
 pub struct Provider<Client: 'static = ()> {
     pub(crate) parts: Parts,
+    pub(crate) state_stores: StateStores,
     client: PhantomData<fn(Client)>,
 }
 
@@ -127,6 +129,7 @@ impl<Client: 'static> Provider<Client> {
                 duplicates: Vec::new(),
                 problems: Diagnostics::new(),
             },
+            state_stores: StateStores::default(),
             client: PhantomData,
         }
     }
@@ -206,6 +209,16 @@ impl<Client: 'static> Provider<Client> {
         let action: Box<dyn AnyAction> = Box::new(TypedAction { action, client: PhantomData });
         let action = WithSchema::new(action, |action| action.schema());
         insert(&mut self.parts.actions, &mut self.parts.duplicates, name, action);
+        self
+    }
+
+    /// Adds a state store type. The component must be exported with
+    /// [`crate::export_state_store_provider!`].
+    #[must_use]
+    pub fn state_store(mut self, name: &str, store: impl StateStore<Client>) -> Self {
+        let store: Box<dyn AnyStateStore> = Box::new(TypedStateStore::new(store));
+        let store = WithSchema::new(store, |store| store.schema());
+        insert(&mut self.state_stores.0, &mut self.parts.duplicates, name, store);
         self
     }
 

@@ -7,7 +7,7 @@ use wardian_backend::{BackendConfig, BackendType, convert_argument};
 use wardian_config::{Backend as BackendBlock, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_lang::{EmptyScope, SourceBytes, parse_body, parse_expression};
-use wardian_plugin::AttributeType;
+use wardian_plugin::{AttributeType, Block};
 use wardian_value::{Type, Value};
 
 use super::in_terraform_block;
@@ -23,6 +23,21 @@ pub(crate) fn decode(block: &BackendBlock, kind: &dyn BackendType) -> Result<Bac
     Ok(in_terraform_block(problems).into_result(BackendConfig::new(value))?)
 }
 
+/// The schema of arguments that `-backend-config` sets.
+#[derive(Clone, Copy)]
+pub(crate) struct ArgumentSchema<'a> {
+    /// The kind of the location: `backend` or `state store`.
+    pub(crate) kind: &'a str,
+    pub(crate) type_name: &'a str,
+    pub(crate) schema: &'a Block,
+}
+
+impl<'a> ArgumentSchema<'a> {
+    pub(crate) fn for_backend(kind: &'static dyn BackendType) -> ArgumentSchema<'a> {
+        Self { kind: "backend", type_name: kind.name(), schema: kind.schema() }
+    }
+}
+
 /// Returns the arguments of a block with the values of `-backend-config`, each of which is
 /// `NAME=VALUE`, or a file of such lines.
 ///
@@ -30,7 +45,7 @@ pub(crate) fn decode(block: &BackendBlock, kind: &dyn BackendType) -> Result<Bac
 /// Returns an error if an argument does not exist, or a value or a file cannot be used.
 pub(crate) fn with_options(
     context: &AppContext,
-    kind: &dyn BackendType,
+    kind: ArgumentSchema<'_>,
     block: &BackendConfig,
     options: &[String],
 ) -> Result<BackendConfig, AppError> {
@@ -45,17 +60,17 @@ pub(crate) fn with_options(
 }
 
 fn with_argument(
-    kind: &dyn BackendType,
+    kind: ArgumentSchema<'_>,
     config: &BackendConfig,
     name: &str,
     text: &str,
 ) -> Result<BackendConfig, AppError> {
-    let schema = kind.schema();
+    let schema = kind.schema;
     let Some(attribute) = schema.attributes.get(name) else {
         let suggestion = wardian_diagnostic::did_you_mean(name, schema.attributes.keys().map(|name| &**name));
         return Err(AppError::new(
             "Invalid backend configuration argument",
-            format!("The backend \"{}\" has no argument \"{name}\".{suggestion}", kind.name()),
+            format!("The {} \"{}\" has no argument \"{name}\".{suggestion}", kind.kind, kind.type_name),
         ));
     };
     let invalid = |reason: String| {
@@ -77,7 +92,7 @@ fn with_argument(
 
 fn with_file(
     context: &AppContext,
-    kind: &dyn BackendType,
+    kind: ArgumentSchema<'_>,
     config: &BackendConfig,
     path: &Path,
 ) -> Result<BackendConfig, AppError> {
@@ -98,7 +113,7 @@ fn with_file(
         problems.push(Diagnostic::error("Unsupported block type", detail).at(block.header_span.clone()));
     }
     let (value, found) = if body.blocks.is_empty() {
-        decode_body(&body, kind.schema(), &EmptyScope)
+        decode_body(&body, kind.schema, &EmptyScope)
     } else {
         (Value::empty_object(), Diagnostics::new())
     };

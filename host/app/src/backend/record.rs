@@ -5,8 +5,9 @@
 //! | `version` | 3, independent of the version of state files |
 //! | `terraform_version` | the version that wrote the file |
 //! | `backend` | `type`, `config` with all arguments, and `hash`; absent if there is no block |
+//! | `state_store` | `type`, `provider` with `source`, `version`, `config` and `hash`, and `config` and `hash` as above |
 //!
-//! The hash covers only the block. Arguments that `-backend-config` sets are only in `config`, so
+//! A hash covers only the block. Arguments that `-backend-config` sets are only in `config`, so
 //! they do not change the hash.
 
 use std::fs;
@@ -21,11 +22,20 @@ use wardian_files::read_regular;
 
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::error::AppError;
+use crate::state_store::{StoreRecord, StoredStateStore};
 
 const VERSION: u64 = 3;
 /// Maximum size of the record.
 const MAX_RECORD_SIZE: u64 = 16 << 20;
 
+/// The location of the states that `init` has recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    Backend(Record),
+    StateStore(StoreRecord),
+}
+
+/// A recorded backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) type_name: String,
@@ -40,6 +50,8 @@ struct Stored {
     terraform_version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     backend: Option<StoredBackend>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    state_store: Option<StoredStateStore>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -52,8 +64,8 @@ struct StoredBackend {
     hash: u64,
 }
 
-impl Record {
-    /// Reads the record in a data directory; `None` if the directory has no record with a backend.
+impl Recorded {
+    /// Reads the record in a data directory; `None` if the directory has no record with a location.
     ///
     /// # Errors
     /// Returns an error if the record cannot be read.
@@ -81,10 +93,65 @@ impl Record {
                 stored.version
             )));
         }
+        if let Some(store) = stored.state_store {
+            let record = StoreRecord::from_stored(store).map_err(unreadable)?;
+            return Ok(Some(Self::StateStore(record)));
+        }
         Ok(stored.backend.filter(|backend| !backend.type_name.is_empty()).map(|backend| {
             let arguments = backend.config.unwrap_or_default();
-            Self { type_name: backend.type_name, arguments, hash: backend.hash }
+            Self::Backend(Record { type_name: backend.type_name, arguments, hash: backend.hash })
         }))
+    }
+
+    /// Records a location. `None` records that none is configured.
+    ///
+    /// # Errors
+    /// Returns an error if the record cannot be written.
+    pub(crate) fn write(data_directory: &Path, recorded: Option<Self>) -> Result<(), AppError> {
+        let path = path(data_directory);
+        let (backend, state_store) = match recorded {
+            None => (None, None),
+            Some(Self::Backend(Record { type_name, arguments, hash })) => {
+                (Some(StoredBackend { type_name, config: Some(arguments), hash }), None)
+            }
+            Some(Self::StateStore(record)) => (None, Some(record.into_stored())),
+        };
+        let stored = Stored {
+            version: VERSION,
+            terraform_version: TERRAFORM_VERSION.to_owned(),
+            backend,
+            state_store,
+        };
+        let text = serde_json::to_string_pretty(&stored).map_err(io::Error::other);
+        let written = text.and_then(|text| {
+            fs::create_dir_all(data_directory)?;
+            fs::write(&path, text)
+        });
+        written.map_err(|error| {
+            AppError::new(
+                "Backend cannot be recorded",
+                format!("{} cannot be written: {}.", path.display(), system_reason(&error)),
+            )
+        })
+    }
+
+    /// Describes the location for messages.
+    pub(crate) fn description(&self) -> String {
+        match self {
+            Self::Backend(record) => format!("the backend \"{}\"", record.type_name),
+            Self::StateStore(record) => format!("the state store \"{}\"", record.type_name()),
+        }
+    }
+}
+
+impl Record {
+    /// Returns the record of a backend: its type, the arguments in effect, and the block's arguments.
+    pub(crate) fn new(kind: &dyn BackendType, config: &BackendConfig, block: &BackendConfig) -> Self {
+        Self {
+            type_name: kind.name().to_owned(),
+            arguments: config.to_record(kind.schema()),
+            hash: block_hash(kind.name(), block),
+        }
     }
 
     /// Returns the recorded arguments, if the recorded backend has this type.
@@ -99,35 +166,6 @@ impl Record {
         }
         let config = self.config(kind);
         (self.hash == block_hash(kind.name(), block) || config == *block).then_some(config)
-    }
-
-    /// Records a backend: its type, the arguments in effect, and the block's arguments. `None` records
-    /// that no backend is configured.
-    ///
-    /// # Errors
-    /// Returns an error if the record cannot be written.
-    pub(crate) fn write(
-        data_directory: &Path,
-        backend: Option<(&dyn BackendType, &BackendConfig, &BackendConfig)>,
-    ) -> Result<(), AppError> {
-        let path = path(data_directory);
-        let backend = backend.map(|(kind, config, block)| StoredBackend {
-            type_name: kind.name().to_owned(),
-            config: Some(config.to_record(kind.schema())),
-            hash: block_hash(kind.name(), block),
-        });
-        let stored = Stored { version: VERSION, terraform_version: TERRAFORM_VERSION.to_owned(), backend };
-        let text = serde_json::to_string_pretty(&stored).map_err(io::Error::other);
-        let written = text.and_then(|text| {
-            fs::create_dir_all(data_directory)?;
-            fs::write(&path, text)
-        });
-        written.map_err(|error| {
-            AppError::new(
-                "Backend cannot be recorded",
-                format!("{} cannot be written: {}.", path.display(), system_reason(&error)),
-            )
-        })
     }
 }
 

@@ -13,24 +13,24 @@ use wardian_state::{
 use crate::context::AppContext;
 
 /// Returns a backend without states, and warns about it.
-pub(super) fn backend(context: &AppContext, type_name: &'static str) -> Arc<dyn Backend> {
+pub(super) fn backend(context: &AppContext, type_name: &str) -> Arc<dyn Backend> {
     let detail = format!(
         "The configuration stores its state in the backend \"{type_name}\". With -untrusted, no backend is opened, \
          because the configuration determines the server to which your credentials would be sent. The command works \
          without a state: a plan shows every object as new."
     );
     context.warn_once("untrusted-backend", &Diagnostic::warning("State not read", detail));
-    Arc::new(WithheldBackend { type_name })
+    Arc::new(WithheldBackend { type_name: Arc::from(type_name) })
 }
 
 #[derive(Debug)]
 struct WithheldBackend {
-    type_name: &'static str,
+    type_name: Arc<str>,
 }
 
 #[derive(Debug)]
 struct WithheldStorage {
-    type_name: &'static str,
+    type_name: Arc<str>,
 }
 
 impl WithheldBackend {
@@ -45,7 +45,7 @@ impl WithheldBackend {
 #[async_trait]
 impl Backend for WithheldBackend {
     fn state(&self, _workspace: &str) -> Result<Arc<dyn StateStorage>, BackendError> {
-        Ok(Arc::new(WithheldStorage { type_name: self.type_name }))
+        Ok(Arc::new(WithheldStorage { type_name: Arc::clone(&self.type_name) }))
     }
 
     async fn workspaces(&self) -> Result<Vec<String>, BackendError> {

@@ -77,6 +77,7 @@ impl InitArguments {
             input: self.backend.input && !self.json,
             upgrade: self.upgrade,
             is_lock_file_read_only: self.lockfile.is_some(),
+            keeps_others: false,
             accepted: &self.accept,
         }
     }

@@ -29,7 +29,7 @@ impl CommandSpec for ForceUnlockArguments {
 
 async fn run(context: &CommandContext, arguments: &ForceUnlockArguments) -> Outcome {
     let configuration = context.app.configuration()?;
-    let location = state_access::state_location(&context.app, Some(&configuration), None)?;
+    let location = state_access::state_location(&context.app, Some(&configuration), None).await?;
     // A local lock is never released, so there is nothing to approve.
     if location.file().is_none() && !arguments.force && !is_approved(context, &location).await? {
         context.shell.say("The lock was not released.");

@@ -1,6 +1,7 @@
 //! `wardian init`: selects, installs, locks and compiles plugins.
 
 mod lines;
+mod state_store;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,12 +25,12 @@ use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostic;
 use wardian_download::NetworkAccess;
 use wardian_install::installed::install;
-use wardian_install::lock_file::LOCK_FILE_NAME;
+use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
 use wardian_install::package::PluginArtifact;
 use wardian_install::selection::{
-    LockChange, LockFilePolicy, Notice, SelectedPlugin, Selection, SelectionError, SelectionOptions,
-    VersionPolicy, select,
+    LockChange, LockFilePolicy, Notice, Requirements, SelectedPlugin, Selection, SelectionError,
+    SelectionOptions, VersionPolicy, select,
 };
 use wardian_install::sources::Sources;
 use wardian_modules::InstallMode;
@@ -109,10 +110,11 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     let network = context.app.network(arguments.access())?;
     let mut state = Arc::<State>::default();
     if arguments.backend.backend {
+        let options = arguments.backend.options();
+        state_store::install(context, &root, &options, &network, arguments).await?;
         lines::step(shell, InitStep::Backend);
         let stop = interrupt::listen(shell)?;
-        let backend =
-            backend_init::initialize(&context.app, &root, &arguments.backend.options(), &stop).await?;
+        let backend = backend_init::initialize(&context.app, &root, &options, &stop).await?;
         state = state_access::read_workspace_unlocked(&context.app, &backend).await?;
     }
     let test_directory = arguments.test_directory.as_deref();
@@ -218,7 +220,18 @@ async fn choose(
         let line = printable!("- {address} is already running ({running}) and is not installed");
         context.shell.say(context.shell.wrapped_item(&line));
     }
-    let mut diagnostics = built_in::check(&requirements);
+    select_plugins(context, &requirements, &lock, sources, arguments).await
+}
+
+/// Selects the plugins that the requirements name, without writing any files.
+async fn select_plugins(
+    context: &CommandContext,
+    requirements: &Requirements,
+    lock: &LockFile,
+    sources: &Sources<'_>,
+    arguments: &InitArguments,
+) -> Outcome<Selection> {
+    let mut diagnostics = built_in::check(requirements);
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
         lock_file: if arguments.is_lock_file_read_only(context) {
@@ -227,7 +240,7 @@ async fn choose(
             LockFilePolicy::Update
         },
     };
-    match select(&requirements, &lock, sources, &context.app.data_directory(), options).await {
+    match select(requirements, lock, sources, &context.app.data_directory(), options).await {
         Ok(selection) => Ok(diagnostics.into_result(selection)?),
         Err(errors) => {
             let told =

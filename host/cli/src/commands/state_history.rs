@@ -52,7 +52,7 @@ impl From<StateVersion> for Version {
 
 async fn run(context: &CommandContext, arguments: &StateHistoryArguments) -> Outcome {
     let configuration = context.app.configuration()?;
-    let manager = state_access::open_versions(&context.app, Some(&configuration))?;
+    let manager = state_access::open_versions(&context.app, Some(&configuration)).await?;
     let versions = manager.versions(arguments.limit).await?;
     if arguments.json {
         let versions = versions.into_iter().map(Version::from).collect();

@@ -50,7 +50,8 @@ async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome 
     let stop = interrupt::listen(&context.shell)?;
     let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
     let mut request =
-        ChangeRequest::new(&context.app, &configuration, lock, out, DefaultBackup::Timed, LockPurpose::Move)?;
+        ChangeRequest::new(&context.app, &configuration, lock, out, DefaultBackup::Timed, LockPurpose::Move)
+            .await?;
     state_change::require(&context.app, &request.location).await?;
     let written = request.written.take();
     if let Some(path) = request.location.file() {

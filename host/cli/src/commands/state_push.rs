@@ -33,7 +33,7 @@ impl CommandSpec for StatePushArguments {
 
 async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcome {
     let configuration = context.app.configuration()?;
-    let location = state_access::state_location(&context.app, Some(&configuration), None)?;
+    let location = state_access::state_location(&context.app, Some(&configuration), None).await?;
     let mut pushed = read(&arguments.path, context).await?;
     let stop = interrupt::listen(&context.shell)?;
     let open = |backup| {

@@ -44,7 +44,8 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
         out,
         DefaultBackup::Timed,
         LockPurpose::ProviderReplacement,
-    )?;
+    )
+    .await?;
     state_change::require(&context.app, &request.location).await?;
     let change = request.open(&context.app, &stop).await?;
     let changed: Vec<AbsoluteResourceAddress> = change

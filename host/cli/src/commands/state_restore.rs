@@ -32,7 +32,7 @@ async fn run(context: &CommandContext, arguments: &StateRestoreArguments) -> Out
     let request = ChangeRequest {
         lock: true,
         lock_timeout: arguments.lock_timeout,
-        location: state_access::state_location(&context.app, Some(&configuration), None)?,
+        location: state_access::state_location(&context.app, Some(&configuration), None).await?,
         written: None,
         backup: BackupRule::Off,
         purpose: LockPurpose::Restoration,

@@ -38,7 +38,8 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
         out,
         DefaultBackup::Timed,
         LockPurpose::Removal,
-    )?;
+    )
+    .await?;
     state_change::require(&context.app, &request.location).await?;
     let change = request.open(&context.app, &stop).await?;
     let mut state = (*change.state).clone();

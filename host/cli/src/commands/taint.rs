@@ -60,7 +60,7 @@ async fn set(context: &CommandContext, arguments: &TaintArguments, status: Objec
     let purpose = if status == ObjectStatus::Tainted { LockPurpose::Taint } else { LockPurpose::Untaint };
     let (lock, out) = (&arguments.lock.options(), &arguments.state_out.options());
     let request =
-        ChangeRequest::new(&context.app, &configuration, lock, out, DefaultBackup::Beside, purpose)?;
+        ChangeRequest::new(&context.app, &configuration, lock, out, DefaultBackup::Beside, purpose).await?;
     let change = request.open(&context.app, &stop).await?;
     let Some(instance) = change.state.instance(address) else {
         return missing(context, arguments);

@@ -85,9 +85,9 @@ impl CommandSpec for WorkspaceDeleteArguments {
 }
 
 /// Returns the backend whose workspaces are listed and changed by the commands.
-fn backend_in_effect(context: &CommandContext) -> Outcome<ConfiguredBackend> {
+async fn backend_in_effect(context: &CommandContext) -> Outcome<ConfiguredBackend> {
     let configuration = context.app.configuration()?;
-    Ok(backend::in_effect(&context.app, Some(&configuration))?)
+    Ok(backend::in_effect(&context.app, Some(&configuration)).await?)
 }
 
 /// The output of `workspace list -json`, as in Terraform 1.16.
@@ -105,7 +105,7 @@ struct WorkspaceEntry {
 }
 
 async fn list(context: &CommandContext, arguments: &WorkspaceListArguments) -> Outcome {
-    let backend = &backend_in_effect(context)?;
+    let backend = &backend_in_effect(context).await?;
     if arguments.json {
         let current = &context.app.workspace.name;
         let workspaces = backend_workspaces(backend)
@@ -130,7 +130,7 @@ async fn list(context: &CommandContext, arguments: &WorkspaceListArguments) -> O
 }
 
 async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Outcome {
-    let backend = &backend_in_effect(context)?;
+    let backend = &backend_in_effect(context).await?;
     let name = &arguments.name;
     check_name(name)?;
     check_selectable(context)?;
@@ -216,7 +216,7 @@ fn report_new(context: &CommandContext, name: &str) {
 }
 
 async fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) -> Outcome {
-    let backend = &backend_in_effect(context)?;
+    let backend = &backend_in_effect(context).await?;
     let name = &arguments.name;
     check_name(name)?;
     check_selectable(context)?;
@@ -243,7 +243,7 @@ async fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) 
 }
 
 async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) -> Outcome {
-    let backend = &backend_in_effect(context)?;
+    let backend = &backend_in_effect(context).await?;
     let name = &arguments.name;
     check_name(name)?;
     if !backend_workspaces(backend).await?.contains(name) {

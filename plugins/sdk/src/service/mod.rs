@@ -57,6 +57,11 @@ impl Service {
         Call::new(client, state_type.clone())
     }
 
+    /// Returns the client of a configured provider.
+    pub(crate) fn configured_client(&self) -> Result<Rc<dyn Any>> {
+        Ok(self.call(&Type::Dynamic)?.client)
+    }
+
     fn meta(&self, bytes: &[u8]) -> Result<Option<Object>> {
         self.parts.meta.as_ref().map_or(Ok(None), |meta| object(bytes, meta.ty(), "provider_meta"))
     }
@@ -88,7 +93,7 @@ impl Service {
 }
 
 /// Checks a configuration against the schema, and then with `validate`.
-fn checked<T: ?Sized>(
+pub(crate) fn checked<T: ?Sized>(
     schemed: &WithSchema<T>,
     config: &[u8],
     capabilities: types::ClientCapabilities,
@@ -106,7 +111,11 @@ fn checked<T: ?Sized>(
 }
 
 /// Returns the type or function with this name, or an error.
-fn find<'a, T>(all: &'a std::collections::BTreeMap<String, T>, name: &str, kind: &str) -> Result<&'a T> {
+pub(crate) fn find<'a, T>(
+    all: &'a std::collections::BTreeMap<String, T>,
+    name: &str,
+    kind: &str,
+) -> Result<&'a T> {
     all.get(name).ok_or_else(|| {
         Diagnostics::error(format!("Unknown {kind}"), format!("The provider has no {kind} named {name:?}."))
     })
@@ -118,7 +127,7 @@ fn value(bytes: &[u8], ty: &Type, what: &str) -> Result<Value> {
 }
 
 /// Decodes a known object; `None` for null.
-fn object(bytes: &[u8], ty: &Type, what: &str) -> Result<Option<Object>> {
+pub(crate) fn object(bytes: &[u8], ty: &Type, what: &str) -> Result<Option<Object>> {
     let value = value(bytes, ty, what)?;
     if value.is_null() {
         return Ok(None);

@@ -12,6 +12,7 @@ use crate::shell::{InitStep, Paint, Shell};
 /// Announces a step.
 pub(super) fn step(shell: &Shell, step: InitStep) {
     let text = match step {
+        InitStep::StateStore => "Initializing the provider of the state store...",
         InitStep::Backend => "Initializing the backend...",
         InitStep::Modules => "Initializing modules...",
         InitStep::ModuleUpgrade => "Upgrading modules...",

@@ -1,0 +1,27 @@
+//! The bindings that wit-bindgen generates for the world `state-store-exports`. The types are those of
+//! `provider-plugin`.
+
+#![allow(
+    unsafe_code,
+    missing_docs,
+    unreachable_pub,
+    unused,
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    reason = "generated"
+)]
+
+wit_bindgen::generate!({
+    world: "state-store-exports",
+    path: "../../wit",
+    pub_export_macro: true,
+    default_bindings_module: "wardian_sdk::state_store::bindings",
+    export_macro_name: "export_state_store_world",
+    runtime_path: "wardian_sdk::wit_runtime",
+    with: {
+        "wardian:plugin/types@0.1.0": crate::bindings::wardian::plugin::types,
+    },
+    additional_derives: [Clone, PartialEq],
+    generate_all,
+});

@@ -1,0 +1,150 @@
+//! Runs a state store in native unit tests, on the same request path as in a component.
+
+use super::bindings::exports::wardian::plugin::state_store as protocol;
+use super::service::StoreService;
+use super::{Lock, LockInfo, Unlock};
+use crate::bindings::exports::wardian::plugin::provider as provider_protocol;
+use crate::bindings::wardian::plugin::types;
+use crate::service::Service;
+use crate::{Provider, codec};
+
+/// A configured state store under test. Errors are the summaries and details of diagnostics.
+pub struct StateStoreHarness {
+    service: StoreService,
+    type_name: String,
+}
+
+/// The errors of an operation.
+pub type Outcome<T> = Result<T, Vec<String>>;
+
+impl StateStoreHarness {
+    /// Configures a provider and one of its state stores. The configurations are JSON objects.
+    ///
+    /// # Errors
+    /// Returns the errors of the validation or of the configuration.
+    ///
+    /// # Panics
+    /// Panics if a configuration is not JSON that matches its schema.
+    pub fn new<Client: 'static>(
+        provider: impl Fn() -> Provider<Client>,
+        provider_config: &str,
+        type_name: &str,
+        config: &str,
+    ) -> Outcome<Self> {
+        let service = Service::from(provider());
+        let encode = |text: &str, ty: &wardian_value::Type| {
+            let json = serde_json::from_str(text).expect("the configuration is JSON");
+            let value = codec::decode_json(&json, ty).expect("the configuration matches its schema");
+            codec::encode(&value, ty).expect("the value has the type")
+        };
+        let ty = service.parts.schema.ty().clone();
+        let provider_config = encode(provider_config, &ty);
+        errors(service.validate_provider_config(&provider_config))?;
+        errors(service.configure_provider(&provider_protocol::ConfigureProviderRequest {
+            terraform_version: "1.0.0".to_owned(),
+            config: provider_config,
+            client_capabilities: types::ClientCapabilities {
+                deferral_allowed: false,
+                write_only_attributes_allowed: true,
+            },
+        }))?;
+        let stores = StoreService::from(provider());
+        let ty = stores.ty(type_name).expect("the provider has the state store").clone();
+        let config = encode(config, &ty);
+        errors(stores.validate(type_name, &config))?;
+        let type_name = type_name.to_owned();
+        // A small size, so that tests transfer several chunks.
+        let request =
+            protocol::ConfigureStateStoreRequest { type_name: type_name.clone(), config, chunk_size: 16 };
+        errors(stores.configure(&request, service.configured_client()).diagnostics)?;
+        Ok(Self { service: stores, type_name })
+    }
+
+    /// Reads a state; empty if it does not exist.
+    ///
+    /// # Errors
+    /// Returns the errors of the state store.
+    pub fn read(&self, state_id: &str) -> Outcome<Vec<u8>> {
+        let mut reader = self.service.read(&self.type_name, state_id);
+        let mut state = Vec::new();
+        loop {
+            let response = reader.next();
+            errors(response.diagnostics)?;
+            match response.chunk {
+                Some(chunk) => state.extend(chunk.bytes),
+                None => return Ok(state),
+            }
+        }
+    }
+
+    /// Writes a state.
+    ///
+    /// # Errors
+    /// Returns the errors of the state store.
+    pub fn write(&self, state_id: &str, state: &[u8]) -> Outcome<()> {
+        let mut writer = self.service.write(&self.type_name, state_id);
+        for (index, bytes) in state.chunks(16).enumerate() {
+            let (start, total_length) = (index as u64 * 16, state.len() as u64);
+            errors(writer.write(&protocol::StateChunk { bytes: bytes.to_vec(), start, total_length }))?;
+        }
+        errors(writer.finish())
+    }
+
+    /// Attempts to lock a state.
+    ///
+    /// # Errors
+    /// Returns the errors of the state store.
+    pub fn lock(&self, state_id: &str, request: &LockInfo) -> Outcome<Lock> {
+        let LockInfo { id, operation, info, who, version, created } = request.clone();
+        let request = protocol::LockInfo { id, operation, info, who, version, created };
+        let response = self.service.lock(&self.type_name, state_id, &request);
+        errors(response.diagnostics)?;
+        Ok(match response.outcome {
+            protocol::LockOutcome::Locked(id) => Lock::Locked(id),
+            protocol::LockOutcome::Held(holder) => Lock::Held(holder.map(super::service::lock_info)),
+            protocol::LockOutcome::Unsupported | protocol::LockOutcome::Failed => Lock::Unsupported,
+        })
+    }
+
+    /// Releases a lock.
+    ///
+    /// # Errors
+    /// Returns the errors of the state store.
+    pub fn unlock(&self, state_id: &str, id: &str) -> Outcome<Unlock> {
+        let response = self.service.unlock(&self.type_name, state_id, id);
+        errors(response.diagnostics)?;
+        Ok(match response.outcome {
+            protocol::UnlockOutcome::OtherLock(found) => {
+                Unlock::OtherLock(found.map(super::service::lock_info))
+            }
+            protocol::UnlockOutcome::Unlocked | protocol::UnlockOutcome::Failed => Unlock::Unlocked,
+        })
+    }
+
+    /// Returns the names of the states.
+    ///
+    /// # Errors
+    /// Returns the errors of the state store.
+    pub fn states(&self) -> Outcome<Vec<String>> {
+        let response = self.service.states(&self.type_name);
+        errors(response.diagnostics)?;
+        Ok(response.state_ids)
+    }
+
+    /// Deletes a state.
+    ///
+    /// # Errors
+    /// Returns the errors of the state store.
+    pub fn delete(&self, state_id: &str) -> Outcome<()> {
+        errors(self.service.delete(&self.type_name, state_id))
+    }
+}
+
+fn errors(reported: Vec<types::Diagnostic>) -> Outcome<()> {
+    let errors: Vec<String> = reported
+        .into_iter()
+        .filter(|one| one.severity == types::Severity::Error)
+        .map(|one| format!("{}: {}", one.summary, one.detail))
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
