@@ -13,6 +13,7 @@ use wardian_value::{Type, Value, View, json, msgpack};
 
 use crate::provisioner;
 use crate::repeating::Repeats;
+use crate::state_store;
 
 /// The response to a call.
 pub(crate) enum Reply {
@@ -99,6 +100,7 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
     }
     match (service, rpc) {
         ("tfplugin5.Provisioner", rpc) => provisioner::answer(rpc, request),
+        ("tfplugin6.Provider", rpc) if state_store::is_call(rpc) => state_store::answer(rpc, request),
         ("plugin.GRPCController", "Shutdown") => Reply::End,
         ("plugin.GRPCStdio", "StreamStdio") => one(&plugin::StdioData {
             channel: plugin::stdio_data::Channel::Stdout.into(),
@@ -611,5 +613,6 @@ fn schema_of_protocol_5() -> five::get_provider_schema::Response {
 }
 
 fn schema_of_protocol_6() -> six::get_provider_schema::Response {
-    schemas!(six)
+    let state_store_schemas = HashMap::from([("fake_files".into(), state_store::schema())]);
+    six::get_provider_schema::Response { state_store_schemas, ..schemas!(six) }
 }

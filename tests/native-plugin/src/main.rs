@@ -26,6 +26,7 @@ mod calls;
 mod provisioner;
 mod repeating;
 mod serve;
+mod state_store;
 mod tls;
 
 use std::error::Error;

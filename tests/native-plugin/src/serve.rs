@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::calls::{self, Reply, Values};
 use crate::repeating::Repeats;
-use crate::{Stream, Words};
+use crate::{Stream, Words, state_store};
 
 pub(crate) async fn connection(stream: Box<dyn Stream>, words: Arc<Words>) {
     let Ok(mut connection) = h2::server::Builder::new().initial_window_size(1 << 20).handshake(stream).await
@@ -41,14 +41,15 @@ async fn call(
     hang_up: &Notify,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let path = request.uri().path().to_owned();
-    let mut body = request.into_body();
+    let mut received = request.into_body();
     let mut message = BytesMut::new();
-    while let Some(data) = body.data().await {
+    while let Some(data) = received.data().await {
         let data = data?;
         message.extend_from_slice(&data);
-        body.flow_control().release_capacity(data.len())?;
+        received.flow_control().release_capacity(data.len())?;
     }
-    let message = message.freeze();
+    let body = message.freeze();
+    let message = body.clone();
     let message = if message.len() >= 5 { message.slice(5..) } else { Bytes::new() };
     let (service, rpc) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     let head = Response::builder().header("content-type", "application/grpc");
@@ -91,7 +92,11 @@ async fn call(
                 flood()?;
             }
             let values = if fault == Some("type") { Values::OfAnotherType } else { Values::AsTheSchemaSays };
-            match calls::answer(service, rpc, message, values, repeats) {
+            let reply = match rpc {
+                "WriteStateBytes" => state_store::write(body),
+                _ => calls::answer(service, rpc, message, values, repeats),
+            };
+            match reply {
                 Reply::Messages(mut messages) => {
                     if words.has("large-schema") {
                         messages.extend(calls::more_schemas(rpc));

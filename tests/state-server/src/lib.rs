@@ -2,7 +2,7 @@
 //!
 //! [`StateServer`] is a server for the backend `http` with configurable faults, which [`Gcs`] uses for
 //! buckets of Google Cloud Storage, and [`Azure`] for a storage account of Azure. [`ServiceServer`] is one
-//! for an API, [`Consul`], [`Enterprise`] or [`Kubernetes`]. [`Postgres`], [`Moto`], [`Azurite`] and
+//! for an API, [`Consul`], [`Enterprise`], [`Kubernetes`] or [`Objects`]. [`Postgres`], [`Moto`], [`Azurite`] and
 //! [`StorageTestbench`] run programs that are installed on the machine; if they are not, tests print the reason
 //! and end.
 
@@ -15,6 +15,7 @@ mod enterprise;
 mod gcs;
 mod kubernetes;
 mod moto;
+mod objects;
 mod postgres;
 mod program;
 mod request;
@@ -30,6 +31,7 @@ pub use enterprise::Enterprise;
 pub use gcs::Gcs;
 pub use kubernetes::Kubernetes;
 pub use moto::Moto;
+pub use objects::Objects;
 pub use postgres::{Pooler, Postgres};
 pub use request::{Request, Response};
 pub use service_server::{Service, ServiceServer};

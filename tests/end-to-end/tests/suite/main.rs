@@ -75,6 +75,7 @@ mod state_encryption;
 mod state_errors;
 mod state_files;
 mod state_lock;
+mod state_stores;
 mod terminal_text;
 mod terraform_interop;
 #[cfg(unix)]

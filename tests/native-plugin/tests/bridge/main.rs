@@ -15,6 +15,7 @@ mod provisioner;
 mod real;
 mod reattached;
 mod served;
+mod state_store;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
