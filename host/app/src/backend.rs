@@ -22,7 +22,7 @@ use wardian_backend::{
     Backend, BackendConfig, BackendError, BackendType, DEFAULT_WORKSPACE, LOCAL, LocalBackend,
     UnavailableBackend,
 };
-use wardian_config::{Backend as BackendBlock, Configuration, Module, StateStore as StateStoreBlock};
+use wardian_config::{Backend as BackendBlock, Configuration, Module, StateStoreBlock};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::context::AppContext;

@@ -1,7 +1,7 @@
 //! Initializes the backend for `wardian init`.
 
 use wardian_backend::{BackendType, DEFAULT_WORKSPACE};
-use wardian_config::{Backend as BackendBlock, Module, StateStore as StateStoreBlock};
+use wardian_config::{Backend as BackendBlock, Module, StateStoreBlock};
 use wardian_diagnostic::Diagnostic;
 use wardian_engine::StopSignal;
 

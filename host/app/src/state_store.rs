@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use wardian_address::ProviderAddress;
 use wardian_backend::{BackendConfig, StateStoreBackend, StateStoreOptions};
-use wardian_config::StateStore as StateStoreBlock;
+use wardian_config::StateStoreBlock;
 use wardian_config::span_of;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_digest::Sha256Digest;

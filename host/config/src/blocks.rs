@@ -26,7 +26,7 @@ pub use output::Output;
 pub use provider::{ProviderConfig, ProviderConfigOrigin, ProviderReference};
 pub use refactoring::{Import, Moved, Removed};
 pub use resource::{Provisioner, Resource};
-pub use settings::{Backend, ProviderMeta, RequiredProvider, RequiredVersion, StateStore};
+pub use settings::{Backend, ProviderMeta, RequiredProvider, RequiredVersion, StateStoreBlock};
 pub use target::{Target, TargetResource};
 pub use variable::Variable;
 

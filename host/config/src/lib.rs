@@ -33,7 +33,7 @@ pub use blocks::{
     Backend, Check, Condition, EncryptionConfig, EncryptionMethod, EncryptionOrigin, EncryptionTarget,
     IgnoreChanges, Import, KeyProviderBlock, Lifecycle, Local, ModuleCall, Moved, Output, ProviderConfig,
     ProviderConfigOrigin, ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider,
-    RequiredVersion, Resource, StateStore, Target, TargetResource, Variable,
+    RequiredVersion, Resource, StateStoreBlock, Target, TargetResource, Variable,
 };
 pub use configuration::{Configuration, ModuleNode, Requirement};
 pub use decode::{arguments_and_blocks, decode_body, decode_constant_blocks, references, span_of};

@@ -9,7 +9,7 @@ use wardian_value::Str;
 
 use crate::blocks::{
     Backend, Check, EncryptionConfig, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta,
-    Removed, RequiredProvider, RequiredVersion, Resource, StateStore, Variable,
+    Removed, RequiredProvider, RequiredVersion, Resource, StateStoreBlock, Variable,
 };
 use crate::names::ResourceKey;
 
@@ -47,7 +47,7 @@ pub struct Module {
     /// The `cloud` block.
     pub cloud: Option<Backend>,
     /// The `state_store` block.
-    pub state_store: Option<StateStore>,
+    pub state_store: Option<StateStoreBlock>,
     /// The `encryption` block. Only the root module's has an effect.
     pub encryption: Option<EncryptionConfig>,
     /// The span of the `encryption` block's header.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wardian_backend::BackendConfig;
-use wardian_config::{Module, RequiredProvider, StateStore as StateStoreBlock, decode_body};
+use wardian_config::{Module, RequiredProvider, StateStoreBlock, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use wardian_lang::{Body, EmptyScope};
 use wardian_plugin::{Block, CallContext, Setting, no_state_stores};

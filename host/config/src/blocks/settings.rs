@@ -47,7 +47,7 @@ pub struct Backend {
 
 /// A `state_store` block: a service of a provider in which the states are stored.
 #[derive(Clone, Debug)]
-pub struct StateStore {
+pub struct StateStoreBlock {
     /// The type of the state store, such as `cloud_bucket`.
     pub type_name: Str,
     /// The arguments of the state store. The provider defines their schema.
@@ -72,7 +72,7 @@ pub(crate) struct Settings {
     pub(crate) required_providers: Vec<(Span, Vec<(Str, RequiredProvider)>)>,
     pub(crate) backends: Vec<Backend>,
     pub(crate) clouds: Vec<Backend>,
-    pub(crate) state_stores: Vec<StateStore>,
+    pub(crate) state_stores: Vec<StateStoreBlock>,
     /// The `encryption` blocks, with the spans of their headers.
     pub(crate) encryptions: Vec<(Span, EncryptionConfig)>,
     /// Metadata about the module for providers, by local name.
@@ -136,7 +136,7 @@ impl Settings {
                     }
                 }
                 "state_store" => {
-                    settings.state_stores.extend(StateStore::read(inner, problems));
+                    settings.state_stores.extend(StateStoreBlock::read(inner, problems));
                 }
                 "encryption" => {
                     if let Some(encryption) = EncryptionConfig::read(inner, problems) {
@@ -176,7 +176,7 @@ impl Backend {
     }
 }
 
-impl StateStore {
+impl StateStoreBlock {
     fn read(block: &Block, problems: &mut Diagnostics) -> Option<Self> {
         const SHAPE: Shape =
             Shape { noun: "a state_store block", required: &[], optional: &[], blocks: &["provider"] };

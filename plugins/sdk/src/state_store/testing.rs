@@ -15,7 +15,7 @@ pub struct StateStoreHarness {
 }
 
 /// The errors of an operation.
-pub type Outcome<T> = Result<T, Vec<String>>;
+pub type HarnessResult<T> = Result<T, Vec<String>>;
 
 impl StateStoreHarness {
     /// Configures a provider and one of its state stores. The configurations are JSON objects.
@@ -30,7 +30,7 @@ impl StateStoreHarness {
         provider_config: &str,
         type_name: &str,
         config: &str,
-    ) -> Outcome<Self> {
+    ) -> HarnessResult<Self> {
         let service = Service::from(provider());
         let encode = |text: &str, ty: &wardian_value::Type| {
             let json = serde_json::from_str(text).expect("the configuration is JSON");
@@ -64,7 +64,7 @@ impl StateStoreHarness {
     ///
     /// # Errors
     /// Returns the errors of the state store.
-    pub fn read(&self, state_id: &str) -> Outcome<Vec<u8>> {
+    pub fn read(&self, state_id: &str) -> HarnessResult<Vec<u8>> {
         let mut reader = self.service.read(&self.type_name, state_id);
         let mut state = Vec::new();
         loop {
@@ -81,7 +81,7 @@ impl StateStoreHarness {
     ///
     /// # Errors
     /// Returns the errors of the state store.
-    pub fn write(&self, state_id: &str, state: &[u8]) -> Outcome<()> {
+    pub fn write(&self, state_id: &str, state: &[u8]) -> HarnessResult<()> {
         let mut writer = self.service.write(&self.type_name, state_id);
         for (index, bytes) in state.chunks(16).enumerate() {
             let (start, total_length) = (index as u64 * 16, state.len() as u64);
@@ -94,7 +94,7 @@ impl StateStoreHarness {
     ///
     /// # Errors
     /// Returns the errors of the state store.
-    pub fn lock(&self, state_id: &str, request: &LockInfo) -> Outcome<Lock> {
+    pub fn lock(&self, state_id: &str, request: &LockInfo) -> HarnessResult<Lock> {
         let LockInfo { id, operation, info, who, version, created } = request.clone();
         let request = protocol::LockInfo { id, operation, info, who, version, created };
         let response = self.service.lock(&self.type_name, state_id, &request);
@@ -110,7 +110,7 @@ impl StateStoreHarness {
     ///
     /// # Errors
     /// Returns the errors of the state store.
-    pub fn unlock(&self, state_id: &str, id: &str) -> Outcome<Unlock> {
+    pub fn unlock(&self, state_id: &str, id: &str) -> HarnessResult<Unlock> {
         let response = self.service.unlock(&self.type_name, state_id, id);
         errors(response.diagnostics)?;
         Ok(match response.outcome {
@@ -125,7 +125,7 @@ impl StateStoreHarness {
     ///
     /// # Errors
     /// Returns the errors of the state store.
-    pub fn states(&self) -> Outcome<Vec<String>> {
+    pub fn states(&self) -> HarnessResult<Vec<String>> {
         let response = self.service.states(&self.type_name);
         errors(response.diagnostics)?;
         Ok(response.state_ids)
@@ -135,12 +135,12 @@ impl StateStoreHarness {
     ///
     /// # Errors
     /// Returns the errors of the state store.
-    pub fn delete(&self, state_id: &str) -> Outcome<()> {
+    pub fn delete(&self, state_id: &str) -> HarnessResult<()> {
         errors(self.service.delete(&self.type_name, state_id))
     }
 }
 
-fn errors(reported: Vec<types::Diagnostic>) -> Outcome<()> {
+fn errors(reported: Vec<types::Diagnostic>) -> HarnessResult<()> {
     let errors: Vec<String> = reported
         .into_iter()
         .filter(|one| one.severity == types::Severity::Error)
