@@ -481,7 +481,7 @@ const ATTRIBUTES: &[(&str, &str, &str, Set)] = &[
 
 /// Builds the schemas of either protocol, which differ only in type names.
 macro_rules! schemas {
-    ($protocol:ident) => {{
+    ($protocol:ident $(, $field:ident: $value:expr)?) => {{
         let schema = |of: &str| {
             let of_it = ATTRIBUTES.iter().filter(|(owner, ..)| *owner == of);
             let attributes = of_it.map(|(_, name, ty, set)| $protocol::schema::Attribute {
@@ -509,6 +509,7 @@ macro_rules! schemas {
             server_capabilities: Some(capabilities()),
             diagnostics: Vec::new(),
             provider_meta: None,
+            $($field: $value,)?
         }
     }};
 }
@@ -613,6 +614,5 @@ fn schema_of_protocol_5() -> five::get_provider_schema::Response {
 }
 
 fn schema_of_protocol_6() -> six::get_provider_schema::Response {
-    let state_store_schemas = HashMap::from([("fake_files".into(), state_store::schema())]);
-    six::get_provider_schema::Response { state_store_schemas, ..schemas!(six) }
+    schemas!(six, state_store_schemas: HashMap::from([("fake_files".into(), state_store::schema())]))
 }

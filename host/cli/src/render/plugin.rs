@@ -51,7 +51,7 @@ struct Capability<'a> {
 }
 
 /// The purposes of interfaces, by path or by a prefix of the path.
-const PURPOSES: [(&str, &str); 22] = [
+const PURPOSES: [(&str, &str); 23] = [
     ("wardian:plugin/provider", "makes it a provider"),
     ("wardian:plugin/state-store", "has state stores"),
     ("wardian:plugin/provisioner", "makes it a provisioner"),
