@@ -224,7 +224,7 @@ fn mistakes_in_a_state_store_block_are_explained() {
     let correct = world.project.read("main.tf");
     for (from, to, expected) in [
         ("httpstate_objects\"", "httpstate_object\"", "\"httpstate_objects\"?"),
-        ("provider \"httpstate\"", "provider \"httpstat\"", "no entry in required_providers"),
+        ("provider \"httpstate\"", "provider \"httpstat\"", "has no entry in"),
         ("address =", "adress =", "address"),
     ] {
         world.project.write("main.tf", correct.replacen(from, to, 1));
