@@ -50,7 +50,10 @@ struct Connection {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("StateStore").field("type_name", &self.options.config.type_name).finish()
+        formatter
+            .debug_struct("StateStore")
+            .field("type_name", &self.options.config.type_name)
+            .finish_non_exhaustive()
     }
 }
 

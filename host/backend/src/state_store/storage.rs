@@ -36,13 +36,13 @@ impl StateStoreStorage {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failed(&self, operation: &str, diagnostics: &[PluginDiagnostic]) -> StorageError {
+    fn failed(operation: &str, diagnostics: &[PluginDiagnostic]) -> StorageError {
         let reason = sentences(diagnostics);
         StorageError::new(format!("failed to {operation}: {}", reason.trim_end_matches('.')))
     }
 
     fn lock_failed(&self, operation: &str, diagnostics: &[PluginDiagnostic]) -> LockError {
-        LockError::Storage { location: self.location(), error: self.failed(operation, diagnostics) }
+        LockError::Storage { location: self.location(), error: Self::failed(operation, diagnostics) }
     }
 
     fn holder(&self, info: Option<StateLockInfo>) -> Option<Box<LockInfo>> {
@@ -88,7 +88,7 @@ impl StateStorage for StateStoreStorage {
             let store = connection.store().await?;
             connection.reported(store.read(connection.context(), &self.workspace).await)
         };
-        let bytes = read.await.map_err(|problem| self.failed(OPERATION, &problem).at(self.location()))?;
+        let bytes = read.await.map_err(|problem| Self::failed(OPERATION, &problem).at(self.location()))?;
         let version = if bytes.is_empty() { StorageVersion::Absent } else { StorageVersion::Unknown };
         Ok(StoredState { bytes, version })
     }
@@ -112,10 +112,10 @@ impl StateStorage for StateStoreStorage {
         let store = connection
             .store()
             .await
-            .map_err(|problem| self.failed(OPERATION, &problem).at(self.location()))?;
+            .map_err(|problem| Self::failed(OPERATION, &problem).at(self.location()))?;
         let written = store.write(connection.context(), &self.workspace, content.parts()).await;
         connection.reported(written).map_err(|problem| {
-            self.failed(OPERATION, &problem).with_effect(StorageEffect::Unknown).at(self.location())
+            Self::failed(OPERATION, &problem).with_effect(StorageEffect::Unknown).at(self.location())
         })?;
         Ok(StorageVersion::Unknown)
     }

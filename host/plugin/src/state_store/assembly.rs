@@ -76,7 +76,10 @@ impl StateAssembly {
 mod tests {
     use super::*;
 
-    fn assemble(chunks: &[(&[u8], u64, u64)]) -> Result<Vec<u8>, String> {
+    /// The bytes of a chunk, its start and the total length.
+    type Chunk<'a> = (&'a [u8], u64, u64);
+
+    fn assemble(chunks: &[Chunk<'_>]) -> Result<Vec<u8>, String> {
         let mut assembly = StateAssembly::new(4);
         for (chunk, start, total) in chunks {
             assembly.push(chunk, *start, *total)?;
@@ -93,7 +96,7 @@ mod tests {
 
     #[test]
     fn invalid_chunks_are_errors() {
-        let cases: [(&[(&[u8], u64, u64)], &str); 9] = [
+        let cases: [(&[Chunk<'_>], &str); 9] = [
             (&[(b"abcde", 0, 5)], "at most 4 bytes"),
             (&[(b"ab", 1, 3)], "starts at byte 1"),
             (&[(b"ab", 0, 4), (b"cd", 3, 4)], "starts at byte 3"),

@@ -21,10 +21,8 @@ impl StateStoreHarness {
     /// Configures a provider and one of its state stores. The configurations are JSON objects.
     ///
     /// # Errors
-    /// Returns the errors of the validation or of the configuration.
-    ///
-    /// # Panics
-    /// Panics if a configuration is not JSON that matches its schema.
+    /// Returns the errors of the validation or of the configuration, or the reason why a configuration
+    /// does not match its schema.
     pub fn new<Client: 'static>(
         provider: impl Fn() -> Provider<Client>,
         provider_config: &str,
@@ -33,12 +31,12 @@ impl StateStoreHarness {
     ) -> HarnessResult<Self> {
         let service = Service::from(provider());
         let encode = |text: &str, ty: &wardian_value::Type| {
-            let json = serde_json::from_str(text).expect("the configuration is JSON");
-            let value = codec::decode_json(&json, ty).expect("the configuration matches its schema");
-            codec::encode(&value, ty).expect("the value has the type")
+            let json = serde_json::from_str(text).map_err(|error| vec![error.to_string()])?;
+            let value = codec::decode_json(&json, ty).map_err(|error| vec![error])?;
+            codec::encode(&value, ty).map_err(|error| vec![error])
         };
         let ty = service.parts.schema.ty().clone();
-        let provider_config = encode(provider_config, &ty);
+        let provider_config = encode(provider_config, &ty)?;
         errors(service.validate_provider_config(&provider_config))?;
         errors(service.configure_provider(&provider_protocol::ConfigureProviderRequest {
             terraform_version: "1.0.0".to_owned(),
@@ -49,8 +47,9 @@ impl StateStoreHarness {
             },
         }))?;
         let stores = StoreService::from(provider());
-        let ty = stores.ty(type_name).expect("the provider has the state store").clone();
-        let config = encode(config, &ty);
+        let missing = || vec![format!("the provider has no state store {type_name:?}")];
+        let ty = stores.ty(type_name).ok_or_else(missing)?.clone();
+        let config = encode(config, &ty)?;
         errors(stores.validate(type_name, &config))?;
         let type_name = type_name.to_owned();
         // A small size, so that tests transfer several chunks.
