@@ -54,7 +54,7 @@ use crate::policy_learning;
 use crate::protected_files::{Locations, NamedFile};
 use crate::requirements::{check_required_versions, requirements_with_tests};
 use crate::saved_plan;
-use crate::test_suite::TestSuite;
+use crate::test_suite::ConfigurationTests;
 use crate::untrusted::{self, ConfigurationTrust, HostConfinement};
 use crate::workspaces::Workspace;
 
@@ -435,7 +435,7 @@ impl AppContext {
         lock: &LockFile,
         parallelism: usize,
     ) -> Result<Arc<Plugins>, AppError> {
-        self.plugins_with_tests(configuration, &TestSuite::default(), state, lock, parallelism)
+        self.plugins_with_tests(configuration, &ConfigurationTests::default(), state, lock, parallelism)
     }
 
     /// Returns the plugins of a configuration, a state and test files.
@@ -445,7 +445,7 @@ impl AppContext {
     pub fn plugins_with_tests(
         &self,
         configuration: &Configuration,
-        tests: &TestSuite,
+        tests: &ConfigurationTests,
         state: Option<&State>,
         lock: &LockFile,
         parallelism: usize,

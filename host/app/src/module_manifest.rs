@@ -11,7 +11,7 @@ use wardian_module_source::ModuleSource;
 use wardian_modules::{MANIFEST_FILE_NAME, ManifestRecord, ModuleManifest};
 
 use crate::error::AppError;
-use crate::test_suite::TestSuite;
+use crate::test_suite::ConfigurationTests;
 
 /// Parses a manifest, and returns the installed modules.
 ///
@@ -65,7 +65,7 @@ pub fn records(configuration: &Configuration, installed: &InstalledModules) -> V
 }
 
 /// Returns the modules that runs of test files execute, and the modules that these call.
-pub(crate) fn test_records(tests: &TestSuite, installed: &InstalledModules) -> Vec<ManifestRecord> {
+pub(crate) fn test_records(tests: &ConfigurationTests, installed: &InstalledModules) -> Vec<ManifestRecord> {
     let modules = tests.modules.iter(&tests.files);
     let records = modules.flat_map(|(key, _, module, configuration)| {
         records_below(&key, &source_address(&module.source), configuration, installed).collect::<Vec<_>>()

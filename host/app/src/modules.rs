@@ -26,7 +26,7 @@ use crate::context::AppContext;
 use crate::error::{AppError, sentence};
 use crate::host_network::HostNetwork;
 use crate::module_manifest;
-use crate::test_suite::{DEFAULT_TEST_DIRECTORY, LoadedSuite, TestSuite};
+use crate::test_suite::{ConfigurationTests, DEFAULT_TEST_DIRECTORY, LoadedSuite};
 
 /// The key under which the module of `init -from-module` is fetched.
 const FROM_MODULE_KEY: &str = "from-module";
@@ -46,7 +46,7 @@ pub struct ModuleOptions<'a> {
 pub struct InstalledConfiguration {
     pub configuration: Arc<Configuration>,
     /// The test files, if their modules were also installed.
-    pub tests: TestSuite,
+    pub tests: ConfigurationTests,
     /// The pins of all packages that the configuration uses, for the lock file.
     pub pins: ModulePins,
     /// The records of local modules that are new or changed, or of all local modules if modules are

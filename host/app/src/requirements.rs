@@ -9,12 +9,12 @@ use wardian_install::selection::Requirements;
 use wardian_state::State;
 
 use crate::compatibility::TERRAFORM_VERSION;
-use crate::test_suite::TestSuite;
+use crate::test_suite::ConfigurationTests;
 
 /// Returns the providers that the configuration requires, and the providers of objects in the state
 /// that are no longer in the configuration.
 pub fn requirements(configuration: &Configuration, state: Option<&State>) -> Requirements {
-    requirements_with_tests(configuration, state, &TestSuite::default())
+    requirements_with_tests(configuration, state, &ConfigurationTests::default())
 }
 
 /// Returns the requirements of a configuration, of its state, and of the modules that runs of its test
@@ -22,7 +22,7 @@ pub fn requirements(configuration: &Configuration, state: Option<&State>) -> Req
 pub fn requirements_with_tests(
     configuration: &Configuration,
     state: Option<&State>,
-    tests: &TestSuite,
+    tests: &ConfigurationTests,
 ) -> Requirements {
     let mut requirements = Requirements::default();
     add_configuration(&mut requirements, configuration, "the root module");

@@ -21,7 +21,7 @@ pub const DEFAULT_TEST_DIRECTORY: &str = "tests";
 
 /// The test files of a configuration.
 #[derive(Clone, Debug, Default)]
-pub struct TestSuite {
+pub struct ConfigurationTests {
     pub files: LoadedTests,
     /// The modules that runs execute.
     pub modules: RunModules,
@@ -30,12 +30,12 @@ pub struct TestSuite {
 /// A configuration with its test files, some of whose modules may not be installed.
 pub(crate) struct LoadedSuite {
     pub(crate) root: LoadedRoot,
-    pub(crate) suite: TestSuite,
+    pub(crate) suite: ConfigurationTests,
     /// The diagnostics of the test files and of the modules that runs execute.
     pub(crate) problems: Diagnostics,
 }
 
-impl TestSuite {
+impl ConfigurationTests {
     /// Returns the configurations that runs execute instead of the configuration under test. Runs that
     /// execute the same module have equal configurations, of which one is returned.
     pub fn configurations(&self) -> Vec<&Arc<Configuration>> {
@@ -56,7 +56,7 @@ impl TestSuite {
 
 impl LoadedSuite {
     pub(crate) fn without_tests(root: LoadedRoot) -> Self {
-        Self { root, suite: TestSuite::default(), problems: Diagnostics::new() }
+        Self { root, suite: ConfigurationTests::default(), problems: Diagnostics::new() }
     }
 
     /// Returns the modules that must be installed first.
@@ -82,7 +82,7 @@ impl LoadedSuite {
     ///
     /// # Errors
     /// Returns all errors. If there are no other errors, each missing module is an error.
-    pub(crate) fn into_result(self) -> Result<(Configuration, TestSuite, Diagnostics), Diagnostics> {
+    pub(crate) fn into_result(self) -> Result<(Configuration, ConfigurationTests, Diagnostics), Diagnostics> {
         let has_errors = self.has_errors();
         let Self { root, suite, mut problems } = self;
         match root.into_result() {
@@ -123,7 +123,7 @@ impl AppContext {
         &self,
         directory: &Path,
         test_directory: &Path,
-    ) -> Result<(Arc<Configuration>, TestSuite, Diagnostics), AppError> {
+    ) -> Result<(Arc<Configuration>, ConfigurationTests, Diagnostics), AppError> {
         let installed = module_manifest::read_installed_modules(&self.data_directory());
         let loaded = self.load_suite(directory, test_directory, &installed);
         let (configuration, suite, found) = loaded.into_result()?;
@@ -139,7 +139,7 @@ impl AppContext {
     pub fn configuration_with_tests(
         &self,
         test_directory: Option<&Path>,
-    ) -> Result<(Arc<Configuration>, TestSuite), AppError> {
+    ) -> Result<(Arc<Configuration>, ConfigurationTests), AppError> {
         let installed = module_manifest::read_installed_modules(&self.data_directory());
         let test_directory = test_directory.unwrap_or(Path::new(DEFAULT_TEST_DIRECTORY));
         let loaded = self.load_suite(Path::new("."), test_directory, &installed);
@@ -161,7 +161,7 @@ impl AppContext {
             let mut problems = Diagnostics::new();
             let tests = load_tests(files, directory, test_directory, &mut problems);
             let modules = tests.load_modules(files, directory, installed, &mut problems);
-            LoadedSuite { root, suite: TestSuite { files: tests, modules }, problems }
+            LoadedSuite { root, suite: ConfigurationTests { files: tests, modules }, problems }
         })
     }
 

@@ -18,7 +18,7 @@ use wardian_app::plugins;
 use wardian_app::requirements_with_tests;
 use wardian_app::sentence;
 use wardian_app::state_access;
-use wardian_app::test_suite::TestSuite;
+use wardian_app::test_suite::ConfigurationTests;
 use wardian_app::untrusted::ConfigurationTrust;
 use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostic;
@@ -194,7 +194,7 @@ async fn copy_module(context: &CommandContext, arguments: &InitArguments, source
 async fn choose(
     context: &CommandContext,
     configuration: &Configuration,
-    tests: &TestSuite,
+    tests: &ConfigurationTests,
     state: &State,
     sources: &Sources<'_>,
     arguments: &InitArguments,
@@ -384,7 +384,7 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
 async fn compile(
     context: &CommandContext,
     configuration: &Configuration,
-    tests: &TestSuite,
+    tests: &ConfigurationTests,
     state: &State,
     selection: &Selection,
 ) -> Outcome<()> {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use wardian_address::{Constraints, ModulePath, ProviderAddress};
 use wardian_app::require_files;
 use wardian_app::state_access;
-use wardian_app::test_suite::TestSuite;
+use wardian_app::test_suite::ConfigurationTests;
 use wardian_config::Configuration;
 use wardian_printable::{PrintableText, append_line, printable};
 use wardian_state::State;
@@ -123,7 +123,7 @@ fn module_branches(modules: &ByModule, configuration: &Configuration, path: &Mod
 }
 
 /// Returns a branch for each test file whose runs execute modules.
-fn test_branches(tests: &TestSuite) -> Vec<Branch> {
+fn test_branches(tests: &ConfigurationTests) -> Vec<Branch> {
     let mut branches: Vec<(String, Vec<Branch>)> = Vec::new();
     for (key, run, _, configuration) in tests.modules.iter(&tests.files) {
         let file = key.strip_suffix(&format!(".{}", run.name)).unwrap_or(&key).to_owned();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_app::protected_files::NamedFile;
-use wardian_app::test_suite::TestSuite as TestFiles;
+use wardian_app::test_suite::ConfigurationTests;
 use wardian_app::testing::AppTestHost;
 use wardian_app::untrusted::{self, ConfigurationTrust};
 use wardian_app::variable_files;
@@ -119,7 +119,7 @@ async fn execute_loaded(
     filter: &[String],
     stop: &StopSignal,
     configuration: Arc<Configuration>,
-    tests: &TestFiles,
+    tests: &ConfigurationTests,
 ) -> Outcome {
     let left = context.app.left_test_records().await?;
     let is_cleanup = arguments.words.first().is_some_and(|word| word == "cleanup");

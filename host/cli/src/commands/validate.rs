@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Serialize;
-use wardian_app::test_suite::{DEFAULT_TEST_DIRECTORY, TestSuite};
+use wardian_app::test_suite::{ConfigurationTests, DEFAULT_TEST_DIRECTORY};
 use wardian_app::untrusted::ConfigurationTrust;
 use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostics;
@@ -80,7 +80,7 @@ async fn check(context: &CommandContext, arguments: &ValidateArguments) -> Outco
     let directory = arguments.directory.as_deref().unwrap_or(Path::new("."));
     let (configuration, tests, mut diagnostics) = if arguments.no_tests {
         let (configuration, diagnostics) = context.app.load(directory)?;
-        (configuration, TestSuite::default(), diagnostics)
+        (configuration, ConfigurationTests::default(), diagnostics)
     } else {
         let test_directory = arguments.test_directory.as_deref().unwrap_or(Path::new(DEFAULT_TEST_DIRECTORY));
         context.app.load_with_tests(directory, test_directory)?
