@@ -19,6 +19,7 @@ use wardian_address::ModulePath;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_module_source::ModuleSource;
 
+use self::directory::CallOfDirectory;
 use crate::blocks::ModuleCall;
 use crate::configuration::{Configuration, ModuleNode};
 use crate::files::Files;
@@ -293,6 +294,12 @@ impl Loader<'_> {
             Some(read) => read.clone(),
             None => {
                 let mut found = Diagnostics::new();
+                let relative_to = if self.run.is_some() && path.is_root() {
+                    "the directory of the root module"
+                } else {
+                    "the directory of the module that calls it"
+                };
+                let call = call.map(|call| CallOfDirectory { call, relative_to });
                 let mut read = directory::read(self.files, directory, call, &mut found);
                 if let Some(module) = &mut read {
                     module.has_errors = found.has_errors();

@@ -19,12 +19,20 @@ use crate::files::Files;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
 
+/// The module call that refers to a directory.
+#[derive(Clone, Copy)]
+pub(super) struct CallOfDirectory<'a> {
+    pub(super) call: &'a ModuleCall,
+    /// The directory to which the path in the call is relative, in messages.
+    pub(super) relative_to: &'static str,
+}
+
 /// Reads a directory; returns `None` if it cannot be read. `call` is the module call that refers to
 /// it.
 pub(super) fn read(
     files: &dyn Files,
     directory: &Path,
-    call: Option<&ModuleCall>,
+    call: Option<CallOfDirectory<'_>>,
     problems: &mut Diagnostics,
 ) -> Option<Module> {
     let listed = if directory == Path::new("") { Path::new(".") } else { directory };
@@ -79,16 +87,20 @@ pub(crate) fn is_json(name: &str) -> bool {
     extension(name) == Some("json")
 }
 
-fn unreadable_directory(directory: &Path, call: Option<&ModuleCall>, error: &io::Error) -> Diagnostic {
+fn unreadable_directory(
+    directory: &Path,
+    call: Option<CallOfDirectory<'_>>,
+    error: &io::Error,
+) -> Diagnostic {
     let detail = match error.kind() {
         io::ErrorKind::NotFound => format!("The directory {} does not exist.", directory.display()),
         _ => format!("The directory {} cannot be read: {}.", directory.display(), system_reason(error)),
     };
     match call {
         None => Diagnostic::error("Failed to read module directory", detail),
-        Some(call) => Diagnostic::error(
+        Some(CallOfDirectory { call, relative_to }) => Diagnostic::error(
             "Unreadable module directory",
-            format!("{detail} A local path is relative to the directory of the module that calls it."),
+            format!("{detail} A local path is relative to {relative_to}."),
         )
         .at(call.source_span.clone())
         .in_block(format!("module \"{}\"", call.name)),
