@@ -30,6 +30,7 @@ mod release;
 mod simulation;
 mod terms;
 mod test;
+mod test_bench;
 mod toolchain;
 mod workspace;
 
