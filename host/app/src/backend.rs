@@ -4,9 +4,10 @@
 //! later, commands fail, since they would otherwise search for the state in the wrong place. The
 //! arguments are recorded in the same file as in Terraform.
 //!
-//! A backend of an untrusted configuration is not opened, unless it stores states in local files:
-//! its arguments determine the server to which the user's credentials would be sent. Commands then
-//! work without a state.
+//! A backend of an untrusted configuration is opened only if it stores states in local files, or if the
+//! organisation's policy names it: its arguments determine the server to which the user's credentials
+//! would be sent. A named backend is read, and neither locked nor changed. With another backend,
+//! commands work without a state.
 
 mod arguments;
 mod record;
@@ -18,10 +19,12 @@ use std::time::Duration;
 
 use wardian_backend::{
     Backend, BackendConfig, BackendError, BackendType, DEFAULT_WORKSPACE, LOCAL, LocalBackend,
-    UnavailableBackend,
+    ReadOnlyBackend, UnavailableBackend,
 };
 use wardian_config::{Backend as BackendBlock, Configuration, Module};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_policy::ServiceRule;
+use wardian_state::StateStorage;
 
 use crate::context::AppContext;
 use crate::error::AppError;
@@ -53,6 +56,8 @@ pub struct ConfiguredBackend {
     kind: &'static dyn BackendType,
     config: BackendConfig,
     backend: Arc<dyn Backend>,
+    /// The rule that permits an untrusted configuration to read the states.
+    rule: Option<ServiceRule>,
 }
 
 impl PartialEq for ConfiguredBackend {
@@ -66,7 +71,7 @@ impl ConfiguredBackend {
     pub(crate) fn local() -> Self {
         let kind = wardian_backend::local_type();
         let config = BackendConfig::empty(kind.schema());
-        Self { kind, config, backend: Arc::new(LocalBackend::default()) }
+        Self { kind, config, backend: Arc::new(LocalBackend::default()), rule: None }
     }
 
     /// Configures a backend. Problems refer to the block that contains its arguments, if there is one.
@@ -79,13 +84,57 @@ impl ConfiguredBackend {
         config: BackendConfig,
         block: Option<&BackendBlock>,
     ) -> Result<Self, AppError> {
-        let configured = if is_withheld(context, kind) {
-            Ok(withheld::backend(context, kind.name()))
-        } else {
-            kind.configure(&config, &context.backend_host(kind.needs_service_hosts()))
+        if !is_restricted(context, kind) {
+            let configured = kind.configure(&config, &context.backend_host(kind.needs_service_hosts()));
+            let backend = configured.map_err(|error| invalid(error, block))?;
+            return Ok(Self { kind, config, backend, rule: None });
+        }
+        let rule = match context.untrusted_backend(kind.name(), config.value())? {
+            Ok(rule) => rule,
+            Err(reason) => return Ok(Self::withheld(context, kind, config, &reason)),
         };
-        let backend = configured.map_err(|error| invalid(error, block))?;
-        Ok(Self { kind, config, backend })
+        let host = context.untrusted_backend_host(&rule, kind.needs_service_hosts());
+        let backend = kind.configure(&config, &host).map_err(|error| invalid(error, block))?;
+        let backend = Arc::new(ReadOnlyBackend::new(backend, "the configuration is not trusted"));
+        Ok(Self { kind, config, backend, rule: Some(rule) })
+    }
+
+    /// Returns a backend that is not opened, because the configuration is not trusted. `reason` is the
+    /// end of a sentence.
+    pub(crate) fn withheld(
+        context: &AppContext,
+        kind: &'static dyn BackendType,
+        config: BackendConfig,
+        reason: &str,
+    ) -> Self {
+        let backend = withheld::backend(context, kind.name(), reason);
+        Self { kind, config, backend, rule: None }
+    }
+
+    /// Returns the storage of a workspace's state for an untrusted configuration, and whether it contains
+    /// the state.
+    ///
+    /// # Errors
+    /// Returns an error if the backend does not support the workspace.
+    pub(crate) fn untrusted_state(
+        &self,
+        context: &AppContext,
+        workspace: &str,
+    ) -> Result<(Arc<dyn StateStorage>, bool), BackendError> {
+        let Some(rule) = &self.rule else { return Ok((self.backend.state(workspace)?, false)) };
+        // The arguments of a backend without workspaces determine its state.
+        if !self.backend.has_workspaces() {
+            let only = self.backend.default_workspace().unwrap_or(DEFAULT_WORKSPACE);
+            return Ok((self.backend.state(only)?, true));
+        }
+        if rule.permits_workspace(workspace) {
+            return Ok((self.backend.state(workspace)?, true));
+        }
+        let reason = format!(
+            "the organisation's policy does not include the workspace \"{workspace}\" ({})",
+            rule.location()
+        );
+        Ok((withheld::backend(context, self.kind.name(), &reason).state(workspace)?, false))
     }
 
     pub fn type_name(&self) -> &'static str {
@@ -102,8 +151,9 @@ impl ConfiguredBackend {
     }
 }
 
-/// Whether a backend is not opened, because the configuration is untrusted.
-pub(crate) fn is_withheld(context: &AppContext, kind: &dyn BackendType) -> bool {
+/// Whether the organisation's policy determines whether a backend is opened, because the configuration is
+/// not trusted.
+pub(crate) fn is_restricted(context: &AppContext, kind: &dyn BackendType) -> bool {
     context.confinement.is_some() && kind.name() != LOCAL
 }
 
@@ -171,7 +221,7 @@ pub fn in_effect(
     let block = configuration.and_then(|configuration| configured_block(&configuration.root().module));
     let kind = block.map(kind_of).transpose()?;
     if let (Some(block), Some(kind)) = (block, kind)
-        && is_withheld(context, kind)
+        && is_restricted(context, kind)
     {
         return ConfiguredBackend::new(context, kind, decode(block, kind)?, Some(block));
     }

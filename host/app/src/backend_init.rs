@@ -6,7 +6,7 @@ use wardian_diagnostic::Diagnostic;
 use wardian_engine::StopSignal;
 
 use crate::backend::{
-    BackendOptions, ConfiguredBackend, Record, configured_block, decode, is_withheld, kind_of, with_options,
+    BackendOptions, ConfiguredBackend, Record, configured_block, decode, is_restricted, kind_of, with_options,
 };
 use crate::context::AppContext;
 use crate::error::AppError;
@@ -50,9 +50,9 @@ pub async fn initialize(
     // The arguments that -backend-config has set before are still in effect.
     let is_same = same.is_some();
     let wanted = ConfiguredBackend::new(context, kind, same.unwrap_or(config), Some(block))?;
-    // If the configuration is not trusted, neither the old nor the new backend is opened.
-    if is_same || is_withheld(context, kind) {
-        if !is_withheld(context, kind) {
+    // If the configuration is not trusted, no state is copied.
+    if is_same || is_restricted(context, kind) {
+        if !is_restricted(context, kind) {
             select_workspace(context, &wanted).await?;
         }
         return Ok(wanted);
@@ -121,6 +121,11 @@ async fn change_backend(
             ),
         ));
     };
-    let old = ConfiguredBackend::new(context, kind, recorded.config(kind), None)?;
+    let old = if is_restricted(context, kind) {
+        // The record is part of the untrusted configuration, and states are not copied into its directory.
+        ConfiguredBackend::withheld(context, kind, recorded.config(kind), "no state is copied from it")
+    } else {
+        ConfiguredBackend::new(context, kind, recorded.config(kind), None)?
+    };
     state_migration::migrate(context, &old, wanted, options, stop).await
 }

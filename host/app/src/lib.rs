@@ -64,6 +64,7 @@ pub mod state_recorder;
 pub mod test_suite;
 pub mod testing;
 pub mod untrusted;
+mod untrusted_services;
 pub mod variable_files;
 pub mod workspaces;
 

@@ -198,13 +198,19 @@ impl fmt::Display for ArgumentMismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotNamed(name) => {
-                write!(formatter, "the configuration sets \"{name}\", which the organisation's policy does not name")
+                write!(
+                    formatter,
+                    "the configuration sets \"{name}\", which the organisation's policy does not name"
+                )
             }
             Self::Value(name) => {
                 write!(formatter, "the value of \"{name}\" does not match the organisation's policy")
             }
             Self::Missing(name) => {
-                write!(formatter, "the configuration does not set \"{name}\", which the organisation's policy requires")
+                write!(
+                    formatter,
+                    "the configuration does not set \"{name}\", which the organisation's policy requires"
+                )
             }
         }
     }
@@ -322,7 +328,9 @@ mod tests {
         ] {
             assert!(!permits(&policy, "s3", &[base[0], base[1], more]), "{more:?}");
         }
-        for key in ["network/a/b.tfstate", "network/../x.tfstate", "network/...tfstate?", "other", "dns/x", ""] {
+        for key in
+            ["network/a/b.tfstate", "network/../x.tfstate", "network/...tfstate?", "other", "dns/x", ""]
+        {
             assert!(!permits(&policy, "s3", &[("bucket", "states"), ("key", key)]), "{key}");
         }
         assert!(!permits(&policy, "s3", &[("bucket", "states")]), "the key is required");

@@ -44,7 +44,9 @@ impl Reader<'_> {
             (ServiceKind::Backend, "local") => {
                 Some("Untrusted configurations read states in local files only in their own directory.")
             }
-            (ServiceKind::KeyProvider, "external") => Some("Untrusted configurations cannot start a program."),
+            (ServiceKind::KeyProvider, "external") => {
+                Some("Untrusted configurations cannot start a program.")
+            }
             _ => None,
         };
         if let Some(refused) = refused {
@@ -76,7 +78,8 @@ impl Reader<'_> {
             }
         }
         if let Some(name) = required.keys().find(|name| accepted.contains_key(*name)) {
-            let detail = format!("The argument \"{name}\" is both required and accepted. Remove one of them.");
+            let detail =
+                format!("The argument \"{name}\" is both required and accepted. Remove one of them.");
             self.problem("Duplicate argument", detail, &block.header_span);
         }
         let location = self.lines.location(&block.kind_span);
@@ -91,7 +94,13 @@ impl Reader<'_> {
         })
     }
 
-    fn argument_patterns(&mut self, body: &Body, prefix: &str, depth: usize, patterns: &mut ArgumentPatterns) {
+    fn argument_patterns(
+        &mut self,
+        body: &Body,
+        prefix: &str,
+        depth: usize,
+        patterns: &mut ArgumentPatterns,
+    ) {
         for attribute in &body.attributes {
             let name = format!("{prefix}{}", attribute.name);
             let Some(found) = self.patterns_of(&name, attribute) else { continue };
