@@ -42,6 +42,11 @@ impl DatabaseProxy {
         *self.fault.lock().unwrap() = Some((text.to_owned(), fault, count));
     }
 
+    /// Returns the number of faults that have not occurred yet.
+    pub fn pending_faults(&self) -> usize {
+        self.fault.lock().unwrap().as_ref().map_or(0, |(_, _, count)| *count)
+    }
+
     pub fn clear_faults(&self) {
         *self.fault.lock().unwrap() = None;
     }
@@ -63,7 +68,7 @@ fn connection(mut client: TcpStream, mut server: TcpStream, next: &NextFault) {
     let (mut answers, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
     let is_mute = Arc::new(Mutex::new(false));
     let mute = Arc::clone(&is_mute);
-    let returning = thread::spawn(move || {
+    thread::spawn(move || {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(count @ 1..) = answers.read(&mut buffer) {
             // The response was received, and the connection is lost before it is passed on.
@@ -82,16 +87,13 @@ fn connection(mut client: TcpStream, mut server: TcpStream, next: &NextFault) {
                 let _ = server.write_all(&message[..count / 2]);
                 break;
             }
-            Some(Fault::CutAfter) => {
-                *is_mute.lock().unwrap() = true;
-                let _ = server.write_all(message);
-                let _ = returning.join();
-                let _ = server.shutdown(Shutdown::Both);
-                return;
+            // The rest of the message follows. The connection is cut when the server responds.
+            Some(Fault::CutAfter) => *is_mute.lock().unwrap() = true,
+            Some(Fault::Hang) => {
+                // There is no response until the client ends the connection.
+                while let Ok(1..) = client.read(&mut buffer) {}
+                break;
             }
-            Some(Fault::Hang) => loop {
-                thread::park();
-            },
             Some(_) => break,
         }
         if server.write_all(message).is_err() {

@@ -91,6 +91,11 @@ impl<S: Service> ServiceServer<S> {
         self.lock().faults.push_back((method.to_owned(), target.to_owned(), fault));
     }
 
+    /// Returns the number of faults that have not occurred yet.
+    pub fn pending_faults(&self) -> usize {
+        self.lock().faults.len()
+    }
+
     pub fn clear_faults(&self) {
         self.lock().faults.clear();
     }

@@ -55,7 +55,13 @@ pub(crate) fn take_fault(
     request: &Request,
     condition: impl Fn(&Fault) -> bool,
 ) -> Option<Fault> {
-    let matches = |method: &str, target: &str| request.method == method && request.target.contains(target);
+    let matches = |method: &str, target: &str| {
+        let is_target = match target.strip_suffix('$') {
+            Some(end) => request.target.ends_with(end),
+            None => request.target.contains(target),
+        };
+        request.method == method && is_target
+    };
     let found = faults.iter().position(|(method, target, _)| matches(method, target))?;
     // The faults of equal requests occur in their order.
     if !condition(&faults[found].2) {
@@ -188,7 +194,8 @@ impl StateServer {
         self.fail_next_at(method, "", fault);
     }
 
-    /// Adds a fault for the next request with a method whose target contains a text.
+    /// Adds a fault for the next request with a method whose target contains a text, or ends with it if
+    /// the text ends with `$`.
     pub fn fail_next_at(&self, method: &str, target: &str, fault: Fault) {
         self.lock().faults.push_back((method.to_owned(), target.to_owned(), fault));
     }
@@ -207,6 +214,11 @@ impl StateServer {
             self.shared.1.notify_all();
         }
         fault.is_some()
+    }
+
+    /// Returns the number of faults that have not occurred yet.
+    pub fn pending_faults(&self) -> usize {
+        self.lock().faults.len()
     }
 
     pub fn clear_faults(&self) {
