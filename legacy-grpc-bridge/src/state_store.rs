@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use prost::Message;
 use tokio::sync::Mutex;
 use wardian_plugin::transport::{ConfigurationCalls as _, PluginFailure, WireResult, or_diagnostics};
@@ -275,7 +276,7 @@ impl StateStore for NativeStateStore {
         Ok(Reported { value: bytes, warnings: reported })
     }
 
-    async fn write(&self, context: &CallContext, state_id: &str, parts: &[String]) -> StoreResult<()> {
+    async fn write(&self, context: &CallContext, state_id: &str, parts: &[Bytes]) -> StoreResult<()> {
         let call = self.call(context, rpc::WRITE_STATE_BYTES);
         let Configured { process, chunk_size } = self.process(context, &call).await?;
         let mut meta =

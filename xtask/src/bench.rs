@@ -13,8 +13,8 @@ use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
 use crate::{
-    bridge_bench, confinement_bench, engine_bench, install_bench, language_bench, oracle, policy_bench,
-    process, provisioner_bench, test_bench,
+    backend_bench, bridge_bench, confinement_bench, engine_bench, install_bench, language_bench, oracle,
+    policy_bench, process, provisioner_bench, test_bench,
 };
 
 /// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
@@ -49,7 +49,7 @@ const TEN_TERRAFORM_DATA: &str = r#"resource "terraform_data" "bench" {
 "#;
 
 /// The parts of the benchmark, in their order.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "plans",
     "language",
     "engine",
@@ -57,6 +57,7 @@ const SECTIONS: [&str; 11] = [
     "confinement",
     "provisioners",
     "installation",
+    "backends",
     "tests",
     "calls",
     "policy",
@@ -122,6 +123,7 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
             "confinement" => confinement_bench::rows(workspace, &place, &wardian)?,
             "provisioners" => provisioner_bench::rows(&place, &wardian, terraform.as_deref())?,
             "installation" => install_bench::rows(workspace, &place, &wardian, terraform.as_deref())?,
+            "backends" => backend_bench::rows(workspace, &place, &wardian, terraform.as_deref())?,
             "tests" => test_bench::rows(&place, &wardian, terraform.as_deref())?,
             "calls" => call_rows(workspace, artifacts)?,
             "policy" => policy_bench::rows(&place, &wardian, workspace, artifacts)?,

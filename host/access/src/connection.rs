@@ -71,6 +71,36 @@ pub enum ConnectProgress<'a> {
     Connected,
 }
 
+/// Records the connections that the host itself opens for the operator, such as those of backends to
+/// databases.
+pub trait HostConnections: Send + Sync + 'static {
+    /// Records a connection that ended or failed.
+    fn finished(&self, connection: &HostConnection);
+}
+
+/// The record of a connection that the host opened.
+#[derive(Clone, Debug)]
+pub struct HostConnection {
+    pub peer: HostPeer,
+    /// The peer's address, if a connection was opened.
+    pub address: Option<IpAddr>,
+    pub sent: u64,
+    pub received: u64,
+    /// The time from the attempt to the end.
+    pub duration: Duration,
+}
+
+/// The peer of a connection that the host opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostPeer {
+    Tcp {
+        host: String,
+        port: u16,
+    },
+    /// A Unix domain socket.
+    Socket(PathBuf),
+}
+
 /// The record of a connection.
 #[derive(Clone, Debug)]
 pub struct FinishedConnection {

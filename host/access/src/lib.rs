@@ -27,7 +27,9 @@ mod protected;
 mod reach_error;
 mod request;
 
-pub use connection::{ConnectProgress, ConnectionAuthority, FinishedConnection};
+pub use connection::{
+    ConnectProgress, ConnectionAuthority, FinishedConnection, HostConnection, HostConnections, HostPeer,
+};
 pub use denied::Denied;
 pub use file_operation::FileOperation;
 pub use host::{Host, HostProblem};

@@ -6,9 +6,10 @@
 //! later, commands fail, since they would otherwise search for the state in the wrong place. The
 //! arguments are recorded in the same file as in Terraform.
 //!
-//! A backend of an untrusted configuration is not opened, unless it stores states in local files:
-//! its arguments determine the server to which the user's credentials would be sent. Commands then
-//! work without a state.
+//! A backend of an untrusted configuration is opened only if it stores states in local files, or if the
+//! organisation's policy names it: its arguments determine the server to which the user's credentials
+//! would be sent. A named backend is read, and neither locked nor changed. With another backend,
+//! commands work without a state.
 
 mod arguments;
 mod record;
@@ -20,10 +21,12 @@ use std::time::Duration;
 
 use wardian_backend::{
     Backend, BackendConfig, BackendError, BackendType, DEFAULT_WORKSPACE, LOCAL, LocalBackend,
-    UnavailableBackend,
+    ReadOnlyBackend, UnavailableBackend,
 };
 use wardian_config::{Backend as BackendBlock, Configuration, Module, StateStoreBlock};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_policy::ServiceRule;
+use wardian_state::StateStorage;
 
 use crate::context::AppContext;
 use crate::error::AppError;
@@ -55,6 +58,8 @@ pub struct BackendOptions {
 pub struct ConfiguredBackend {
     source: BackendSource,
     backend: Arc<dyn Backend>,
+    /// The rule that permits an untrusted configuration to read the states.
+    rule: Option<ServiceRule>,
 }
 
 /// The kind of a backend, and its arguments.
@@ -111,7 +116,8 @@ impl ConfiguredBackend {
     pub(crate) fn local() -> Self {
         let kind = wardian_backend::local_type();
         let config = BackendConfig::empty(kind.schema());
-        Self { source: BackendSource::BuiltIn { kind, config }, backend: Arc::new(LocalBackend::default()) }
+        let source = BackendSource::BuiltIn { kind, config };
+        Self { source, backend: Arc::new(LocalBackend::default()), rule: None }
     }
 
     /// Configures a backend. Problems refer to the block that contains its arguments, if there is one.
@@ -124,13 +130,57 @@ impl ConfiguredBackend {
         config: BackendConfig,
         block: Option<&BackendBlock>,
     ) -> Result<Self, AppError> {
-        let configured = if is_withheld(context, kind) {
-            Ok(withheld::backend(context, kind.name()))
-        } else {
-            kind.configure(&config, &context.backend_host(kind.needs_service_hosts()))
+        if !is_restricted(context, kind) {
+            let configured = kind.configure(&config, &context.backend_host(kind.needs_service_hosts()));
+            let backend = configured.map_err(|error| invalid(error, block))?;
+            return Ok(Self { source: BackendSource::BuiltIn { kind, config }, backend, rule: None });
+        }
+        let rule = match context.untrusted_backend(kind.name(), config.value())? {
+            Ok(rule) => rule,
+            Err(reason) => return Ok(Self::withheld(context, kind, config, &reason)),
         };
-        let backend = configured.map_err(|error| invalid(error, block))?;
-        Ok(Self { source: BackendSource::BuiltIn { kind, config }, backend })
+        let host = context.untrusted_backend_host(&rule, kind.needs_service_hosts());
+        let backend = kind.configure(&config, &host).map_err(|error| invalid(error, block))?;
+        let backend = Arc::new(ReadOnlyBackend::new(backend, "the configuration is not trusted"));
+        Ok(Self { source: BackendSource::BuiltIn { kind, config }, backend, rule: Some(rule) })
+    }
+
+    /// Returns a backend that is not opened, because the configuration is not trusted. `reason` is the
+    /// end of a sentence.
+    pub(crate) fn withheld(
+        context: &AppContext,
+        kind: &'static dyn BackendType,
+        config: BackendConfig,
+        reason: &str,
+    ) -> Self {
+        let backend = withheld::backend(context, kind.name(), reason);
+        Self { source: BackendSource::BuiltIn { kind, config }, backend, rule: None }
+    }
+
+    /// Returns the storage of a workspace's state for an untrusted configuration, and whether it contains
+    /// the state.
+    ///
+    /// # Errors
+    /// Returns an error if the backend does not support the workspace.
+    pub(crate) fn untrusted_state(
+        &self,
+        context: &AppContext,
+        workspace: &str,
+    ) -> Result<(Arc<dyn StateStorage>, bool), BackendError> {
+        let Some(rule) = &self.rule else { return Ok((self.backend.state(workspace)?, false)) };
+        // The arguments of a backend without workspaces determine its state.
+        if !self.backend.has_workspaces() {
+            let only = self.backend.default_workspace().unwrap_or(DEFAULT_WORKSPACE);
+            return Ok((self.backend.state(only)?, true));
+        }
+        if rule.permits_workspace(workspace) {
+            return Ok((self.backend.state(workspace)?, true));
+        }
+        let reason = format!(
+            "the organisation's policy does not include the workspace \"{workspace}\" ({})",
+            rule.location()
+        );
+        Ok((withheld::backend(context, self.type_name(), &reason).state(workspace)?, false))
     }
 
     /// Opens a state store. Problems refer to the block that contains its arguments, if there is one.
@@ -144,13 +194,13 @@ impl ConfiguredBackend {
         block: Option<&StateStoreBlock>,
     ) -> Result<Self, AppError> {
         let backend = selection.open(context, plugin, block).await?;
-        Ok(Self { source: BackendSource::StateStore(selection), backend })
+        Ok(Self { source: BackendSource::StateStore(selection), backend, rule: None })
     }
 
     /// Returns the backend in place of the state store of an untrusted configuration.
-    pub(crate) fn withheld_store(context: &AppContext, block: &StateStoreBlock) -> Self {
-        let backend = withheld::backend(context, &block.type_name);
-        Self { source: BackendSource::Withheld(block.type_name.to_string()), backend }
+    pub(crate) fn withheld_store(context: &AppContext, type_name: &str) -> Self {
+        let backend = withheld::backend(context, type_name, "no state store is opened");
+        Self { source: BackendSource::Withheld(type_name.to_owned()), backend, rule: None }
     }
 
     /// Opens the location that `init` has recorded.
@@ -159,12 +209,21 @@ impl ConfiguredBackend {
     /// Returns an error if the backend does not exist, or the plugin cannot be used.
     pub(crate) async fn open_recorded(context: &AppContext, recorded: &Recorded) -> Result<Self, AppError> {
         match recorded {
+            Recorded::StateStore(record) if context.confinement.is_some() => {
+                Ok(Self::withheld_store(context, record.type_name()))
+            }
             Recorded::StateStore(record) => {
                 let (plugin, selection) = record.load(context).await?;
                 Self::open_store(context, &plugin, selection, None).await
             }
             Recorded::Backend(record) => {
                 let kind = wardian_backend::find(&record.type_name).map_err(|_| unavailable(record))?;
+                if is_restricted(context, kind) {
+                    // The record is part of the untrusted configuration, and states are not copied into
+                    // its directory.
+                    let reason = "no state is copied from it";
+                    return Ok(Self::withheld(context, kind, record.config(kind), reason));
+                }
                 Self::new(context, kind, record.config(kind), None)
             }
         }
@@ -200,8 +259,9 @@ impl ConfiguredBackend {
     }
 }
 
-/// Whether a backend is not opened, because the configuration is untrusted.
-pub(crate) fn is_withheld(context: &AppContext, kind: &dyn BackendType) -> bool {
+/// Whether the organisation's policy determines whether a backend is opened, because the configuration is
+/// not trusted.
+pub(crate) fn is_restricted(context: &AppContext, kind: &dyn BackendType) -> bool {
     context.confinement.is_some() && kind.name() != LOCAL
 }
 
@@ -283,11 +343,11 @@ pub async fn in_effect(
     let block = root.and_then(|root| Some((root, configured_block(root)?)));
     match block {
         Some((_, StateBlock::StateStore(block))) if context.confinement.is_some() => {
-            return Ok(ConfiguredBackend::withheld_store(context, block));
+            return Ok(ConfiguredBackend::withheld_store(context, &block.type_name));
         }
         Some((_, StateBlock::Backend(block))) => {
             let kind = kind_of(block)?;
-            if is_withheld(context, kind) {
+            if is_restricted(context, kind) {
                 return ConfiguredBackend::new(context, kind, decode(block, kind)?, Some(block));
             }
         }
@@ -367,7 +427,7 @@ pub async fn for_plan(
             ConfiguredBackend::new(context, kind, config.unwrap_or(wanted), Some(block))
         }
         StateBlock::StateStore(block) if context.confinement.is_some() => {
-            Ok(ConfiguredBackend::withheld_store(context, block))
+            Ok(ConfiguredBackend::withheld_store(context, &block.type_name))
         }
         StateBlock::StateStore(block) => {
             let (plugin, wanted) = state_store::decode(context, root, block).await?;

@@ -7,7 +7,7 @@ use wardian_engine::StopSignal;
 
 use crate::backend::{
     ArgumentSchema, BackendOptions, ConfiguredBackend, Record, Recorded, StateBlock, configured_block,
-    decode, is_withheld, kind_of, with_options,
+    decode, is_restricted, kind_of, with_options,
 };
 use crate::context::AppContext;
 use crate::error::AppError;
@@ -46,7 +46,7 @@ pub async fn initialize(
     };
     let change = match block {
         StateBlock::StateStore(block) if context.confinement.is_some() => {
-            return Ok(ConfiguredBackend::withheld_store(context, block));
+            return Ok(ConfiguredBackend::withheld_store(context, &block.type_name));
         }
         StateBlock::StateStore(block) => {
             store_change(context, root, block, recorded.as_ref(), options).await?
@@ -54,8 +54,8 @@ pub async fn initialize(
         StateBlock::Backend(block) => {
             let kind = kind_of(block)?;
             let change = backend_change(context, block, kind, recorded.as_ref(), options)?;
-            // If the configuration is not trusted, neither the old nor the new backend is opened.
-            if is_withheld(context, kind) {
+            // If the configuration is not trusted, no state is copied.
+            if is_restricted(context, kind) {
                 return Ok(change.wanted);
             }
             change

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_address::ProviderAddress;
-use wardian_backend::BackendHost;
-use wardian_builtin::{BuiltInProvider, TYPE_NAME};
+use wardian_builtin::{BuiltInProvider, OtherBackends, TYPE_NAME};
 use wardian_diagnostic::Diagnostics;
 use wardian_install::selection::Requirements;
 use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider};
@@ -19,8 +18,7 @@ pub fn is_known(address: &ProviderAddress) -> bool {
 
 /// Returns the provider for an address for which [`ProviderAddress::is_built_in`] returns true, and
 /// for the root module in a directory. `states` checks which files with other states may be read, and
-/// `backends` is the environment of other backends, if they may be opened; `remote_states` decrypts the
-/// states.
+/// `backends` the backends whose states may be read; `remote_states` decrypts the states.
 ///
 /// # Errors
 /// Returns an error if no built-in provider has this address.
@@ -28,14 +26,14 @@ pub fn provider(
     address: &ProviderAddress,
     root_directory: &Path,
     states: &FileGate,
-    backends: Option<&BackendHost>,
+    backends: &OtherBackends,
     remote_states: &RemoteStates,
 ) -> Result<Arc<dyn Provider>, PluginDiagnostics> {
     if is_known(address) {
         return Ok(Arc::new(
             BuiltInProvider::new(root_directory)
                 .with_gate(states.clone())
-                .with_backends(backends.cloned())
+                .with_backends(backends.clone())
                 .with_encryption(Arc::new(remote_states.clone())),
         ));
     }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wardian_access::{AddressKind, HttpAuthority};
 use wardian_address::ProviderAddress;
 use wardian_backend::BackendHost;
+use wardian_builtin::OtherBackends;
 use wardian_config::{Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, load_root_with};
 use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_download::{DownloadObserver, NetworkAccess};
@@ -28,6 +29,7 @@ use wardian_install::sources::Sources;
 use wardian_lang::Budget;
 use wardian_legacy_grpc_bridge::{Reattachment, parse_reattachments};
 use wardian_monitor::AuditLog;
+use wardian_network::OperatorAuthority;
 use wardian_plugin::ProviderSource;
 use wardian_policy::{GrantedDirectory, Level, Policy, load};
 use wardian_state::State;
@@ -313,11 +315,20 @@ impl AppContext {
     /// # Errors
     /// Returns an error if a setting in the environment or in the CLI configuration is invalid.
     pub fn network(&self, access: NetworkAccess) -> Result<HostNetwork, AppError> {
+        self.network_with(access, Arc::new(OperatorAuthority))
+    }
+
+    fn network_with(
+        &self,
+        access: NetworkAccess,
+        authority: Arc<dyn HttpAuthority>,
+    ) -> Result<HostNetwork, AppError> {
         let access = if self.environment.is_offline() { NetworkAccess::Offline } else { access };
         let platform = Platform::current();
         let own = self.environment.home().map(|home| home.join(".terraform.d/plugins"));
         let helper_directories = own.into_iter().flat_map(|own| [own.join(platform.as_str()), own]);
         HostNetwork::new(NetworkSettings {
+            authority,
             environment: &self.environment,
             config: &self.cli_config()?,
             access,
@@ -333,7 +344,8 @@ impl AppContext {
         let mut host = host_network::backend_host(&self.environment, &self.directory, &self.audit_log);
         if needs_service_hosts {
             // An error is reported when a backend needs a service of a host.
-            let registry = self.network(NetworkAccess::Online).map(|network| network.registry);
+            let requests = self.host_requests("backend");
+            let registry = self.network_with(NetworkAccess::Online, requests).map(|network| network.registry);
             let registry = registry.map_err(|error| {
                 let problems = error.into_diagnostics();
                 problems
@@ -507,7 +519,10 @@ impl AppContext {
             policy: Arc::new(policy),
             audit_log: Arc::clone(&self.audit_log),
             states: self.confinement.as_ref().map(HostConfinement::state_gate).unwrap_or_default(),
-            backends: self.confinement.is_none().then(|| self.backend_host(true)),
+            backends: match &self.confinement {
+                None => OtherBackends::All(self.backend_host(true)),
+                Some(_) => OtherBackends::Permitted(Arc::new(self.untrusted_services()?)),
+            },
             remote_states: RemoteStates::new(self),
         };
         let directory = self.directory.clone();

@@ -11,7 +11,8 @@ use wardian_config::{
 };
 use wardian_diagnostic::Diagnostics;
 use wardian_encryption::{
-    Encryption, EncryptionHost, EncryptionTrust, HttpSettings, StaticValues, TargetEncryption, is_encrypted,
+    Encryption, EncryptionHost, EncryptionTrust, HttpSettings, KeyServiceRules, StaticValues,
+    TargetEncryption, is_encrypted,
 };
 use wardian_plugin::PluginDiagnostic;
 use wardian_state::{Decrypted, EncryptionFailure, State, StateEncryption, StateProblem, decode_state};
@@ -134,7 +135,7 @@ impl AppContext {
             return Ok(None);
         };
         let values = self.static_values(root, &inputs.variables)?;
-        let encryption = Arc::new(Encryption::new(config, values, self.encryption_host()));
+        let encryption = Arc::new(Encryption::new(config, values, self.encryption_host()?));
         inputs.evaluated = Evaluated::Encryption(Arc::clone(&encryption));
         drop(inputs);
         for warning in encryption.warnings() {
@@ -171,9 +172,14 @@ impl AppContext {
         })
     }
 
-    fn encryption_host(&self) -> EncryptionHost {
+    fn encryption_host(&self) -> Result<EncryptionHost, AppError> {
         let backend = self.backend_host(false);
-        EncryptionHost {
+        let rules: Option<Arc<dyn KeyServiceRules>> = match self.confinement {
+            Some(_) => Some(Arc::new(self.untrusted_services()?)),
+            None => None,
+        };
+        Ok(EncryptionHost {
+            rules,
             variables: backend.variables,
             home: backend.home,
             directory: backend.directory,
@@ -187,7 +193,7 @@ impl AppContext {
             } else {
                 EncryptionTrust::Trusted
             },
-        }
+        })
     }
 
     /// Returns the encryption of the directory's states.

@@ -38,6 +38,8 @@ pub struct HostNetwork {
 
 /// The values from which the clients are configured.
 pub(crate) struct NetworkSettings<'a> {
+    /// Authorizes the requests.
+    pub(crate) authority: Arc<dyn HttpAuthority>,
     pub(crate) environment: &'a ProcessEnvironment,
     pub(crate) config: &'a CliConfig,
     pub(crate) access: NetworkAccess,
@@ -54,12 +56,12 @@ impl HostNetwork {
     /// # Errors
     /// Returns an error if a setting in the environment or in the CLI configuration is invalid.
     pub(crate) fn new(settings: NetworkSettings<'_>) -> Result<Self, AppError> {
-        let NetworkSettings { environment, config, access, observer, .. } = &settings;
+        let NetworkSettings { environment, config, access, observer, authority, .. } = &settings;
         let access = *access;
         for method in config.provider_installation.iter().flat_map(|installation| &installation.methods) {
             check_oci_template(method)?;
         }
-        let downloader = downloader(environment, access, Arc::clone(observer))?;
+        let downloader = downloader(environment, access, Arc::clone(observer), Arc::clone(authority))?;
         let mut services = BTreeMap::new();
         for (host, table) in &config.hosts {
             services.insert(service_host(host)?, table.clone());
@@ -199,6 +201,7 @@ pub(crate) fn backend_host(
         Some(suffix) => format!("{} {suffix}", defaults.user_agent),
         None => defaults.user_agent,
     };
+    let requests = Arc::new(HostRequests::new("backend", Arc::clone(audit_log)));
     BackendHost {
         variables: Arc::new(
             environment.all().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
@@ -210,11 +213,12 @@ pub(crate) fn backend_host(
             proxies: ProxySettings::from_variables(|name| environment.get(name))
                 .map_err(|error| error.to_string()),
             user_agent,
-            authority: host_requests("backend", audit_log),
+            authority: Arc::clone(&requests) as _,
             roots: defaults.roots,
             network: NetworkAccess::Online,
             response_timeout: defaults.response_timeout,
         },
+        connections: Some(requests),
         ..BackendHost::default()
     }
 }
@@ -229,6 +233,7 @@ fn downloader(
     environment: &ProcessEnvironment,
     network: NetworkAccess,
     observer: Arc<dyn DownloadObserver>,
+    authority: Arc<dyn HttpAuthority>,
 ) -> Result<Downloader, AppError> {
     let proxies = ProxySettings::from_variables(|name| environment.get(name))
         .map_err(|error| AppError::new("Invalid proxy", sentence(&error.to_string())))?;
@@ -245,6 +250,7 @@ fn downloader(
         metadata_timeout: environment.registry_timeout().unwrap_or(defaults.metadata_timeout),
         network,
         observer,
+        authority,
         ..defaults
     }))
 }

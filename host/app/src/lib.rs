@@ -65,6 +65,7 @@ mod state_store;
 pub mod test_suite;
 pub mod testing;
 pub mod untrusted;
+mod untrusted_services;
 pub mod variable_files;
 pub mod workspaces;
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use wardian_address::{ProviderAddress, provisioner_name};
-use wardian_backend::BackendHost;
+use wardian_builtin::OtherBackends;
 use wardian_files::WritableDirectories;
 use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_legacy_grpc_bridge::{
@@ -55,7 +55,7 @@ pub struct Plugins {
     /// The host's environment variables. A policy may grant some of them.
     pub(crate) environment: Vec<(String, String)>,
     states: FileGate,
-    backends: Option<BackendHost>,
+    backends: OtherBackends,
     remote_states: RemoteStates,
     pub(crate) frontend: Arc<dyn Frontend>,
     /// The policy and the audit log, which also apply to provisioners.
@@ -90,8 +90,8 @@ pub struct Supervision {
     pub audit_log: Arc<AuditLog>,
     /// Checks which files with other states may be read.
     pub states: FileGate,
-    /// The environment in which the backends of other states work, if they may be opened.
-    pub backends: Option<BackendHost>,
+    /// The backends whose states can be read.
+    pub backends: OtherBackends,
     /// The encryption of other states.
     pub(crate) remote_states: RemoteStates,
 }
@@ -329,7 +329,7 @@ impl ProviderSource for Plugins {
                 address,
                 &self.working_directory,
                 &self.states,
-                self.backends.as_ref(),
+                &self.backends,
                 &self.remote_states,
             );
         }

@@ -118,6 +118,8 @@ pub enum StateLocation {
         storage: Arc<dyn StateStorage>,
         /// The path of the journal on this machine.
         journal: PathBuf,
+        /// Whether the storage is opened. An untrusted configuration opens only permitted storages.
+        is_opened: bool,
     },
 }
 
@@ -144,13 +146,17 @@ impl StateLocation {
     ) -> Result<StateManager, AppError> {
         let terraform_version = TERRAFORM_VERSION.to_owned();
         // With an untrusted configuration, an absent state is not created.
-        let is_used = context.confinement.is_none() || self.file().is_some_and(Path::exists);
+        let is_used = match self {
+            _ if context.confinement.is_none() => true,
+            Self::File(path) => path.exists(),
+            Self::Remote { is_opened, .. } => *is_opened,
+        };
         let encryption = if is_used { context.state_encryption()? } else { None };
         let manager = match self {
             Self::File(path) => {
                 StateManager::open_file(path, StateFileOptions { terraform_version, backup, read_from })
             }
-            Self::Remote { storage, journal } => {
+            Self::Remote { storage, journal, .. } => {
                 let options = StateManagerOptions { terraform_version, journal: journal.clone(), read_from };
                 StateManager::new(Arc::clone(storage), options)
             }
@@ -252,15 +258,16 @@ pub fn workspace_location(
         check_links(&context.directory, &path)?;
         return Ok(StateLocation::File(path));
     }
-    let storage = backend.state(workspace)?;
     if context.confinement.is_some() {
-        // There is no state, and a journal in an untrusted directory is not used.
-        return Ok(StateLocation::Remote { storage, journal: PathBuf::new() });
+        let (storage, is_opened) = backend.untrusted_state(context, workspace)?;
+        // A journal in an untrusted directory is not used.
+        return Ok(StateLocation::Remote { storage, journal: PathBuf::new(), is_opened });
     }
+    let storage = backend.state(workspace)?;
     let identity = Sha256Digest::hash(storage.location().as_bytes()).to_string();
     let name = format!("{}-{}.journal", backend.type_name(), identity.get(..16).unwrap_or(&identity));
     let journal = context.data_directory().join(JOURNALS).join(name);
-    Ok(StateLocation::Remote { storage, journal })
+    Ok(StateLocation::Remote { storage, journal, is_opened: true })
 }
 
 /// Checks that no link leads from a state to another directory, since it could be the state of

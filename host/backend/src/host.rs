@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use url::Url;
-use wardian_access::HttpAuthority;
+use wardian_access::{HostConnections, HttpAuthority};
 use wardian_download::{Downloader, DownloaderOptions, NetworkAccess};
 use wardian_network::proxy::ProxySettings;
 use wardian_network::{OperatorAuthority, TlsRoots};
@@ -18,8 +18,17 @@ use crate::backend::BackendError;
 /// Time limit for the beginning of a response, unless the host sets another limit.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// Whether a backend may change its service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendAccess {
+    #[default]
+    ReadWrite,
+    /// States are read, and nothing is created, locked or written.
+    ReadOnly,
+}
+
 /// The environment of backends, which the caller provides.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct BackendHost {
     /// The environment variables.
     pub variables: Arc<BTreeMap<String, String>>,
@@ -32,6 +41,19 @@ pub struct BackendHost {
     pub http: HttpClients,
     /// Finds services of hosts.
     pub services: Arc<dyn ServiceHosts>,
+    /// Records connections that are not HTTP requests.
+    pub connections: Option<Arc<dyn HostConnections>>,
+    pub access: BackendAccess,
+}
+
+impl fmt::Debug for BackendHost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("BackendHost")
+            .field("directory", &self.directory)
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Finds the services of hosts and the user's tokens for them.
@@ -78,6 +100,8 @@ impl Default for BackendHost {
             terraform_version: String::new(),
             http: HttpClients::default(),
             services: Arc::new(NoServiceHosts),
+            connections: None,
+            access: BackendAccess::default(),
         }
     }
 }

@@ -7,8 +7,8 @@
 //! | lock | `lock_method` (LOCK) `lock_address` with the lock information; 409 and 423 mean that the lock is held, and contain the holder's information |
 //! | unlock | `unlock_method` (UNLOCK) `unlock_address` with the lock information |
 //!
-//! Without `lock_address`, the state is not locked; the state manager then compares the state with
-//! the one that it has read before it writes.
+//! Without `lock_address`, the state is not locked. The state manager compares the state with the one
+//! that it has read before it writes.
 
 mod storage;
 

@@ -14,6 +14,7 @@ pub(crate) mod connection_string;
 pub(crate) mod session;
 mod storage;
 mod stream;
+mod traffic;
 
 use std::sync::{Arc, LazyLock};
 
@@ -24,7 +25,7 @@ use wardian_state::{LockRequest, StateStorage, StorageError};
 
 use crate::backend::{Backend, BackendError, BackendType};
 use crate::config::{BackendConfig, Settings};
-use crate::host::BackendHost;
+use crate::host::{BackendAccess, BackendHost};
 use crate::initial::store_initial_state;
 use crate::schema::{block, flag, text};
 use crate::types::DEFAULT_WORKSPACE;
@@ -83,13 +84,14 @@ impl BackendType for PgBackendType {
         let settings = Settings { config, host };
         let schema_name =
             settings.text("schema_name", &["PG_SCHEMA_NAME"]).unwrap_or_else(|| DEFAULT_SCHEMA.to_owned());
+        let is_read_only = host.access == BackendAccess::ReadOnly;
         let settings = PgSettings {
             connection: ConnectionSettings::new(settings)?,
             schema: quote_identifier(&schema_name),
             schema_name,
-            skips_schema: settings.flag("skip_schema_creation", &["PG_SKIP_SCHEMA_CREATION"]),
-            skips_table: settings.flag("skip_table_creation", &["PG_SKIP_TABLE_CREATION"]),
-            skips_index: settings.flag("skip_index_creation", &["PG_SKIP_INDEX_CREATION"]),
+            skips_schema: is_read_only || settings.flag("skip_schema_creation", &["PG_SKIP_SCHEMA_CREATION"]),
+            skips_table: is_read_only || settings.flag("skip_table_creation", &["PG_SKIP_TABLE_CREATION"]),
+            skips_index: is_read_only || settings.flag("skip_index_creation", &["PG_SKIP_INDEX_CREATION"]),
         };
         let terraform_version = host.terraform_version.clone();
         Ok(Arc::new(PgBackend { settings: Arc::new(settings), terraform_version }))

@@ -26,7 +26,7 @@ use wardian_state::{LockRequest, StateStorage, StorageError};
 
 use crate::backend::{Backend, BackendError, BackendType};
 use crate::config::{BackendConfig, Settings};
-use crate::host::BackendHost;
+use crate::host::{BackendAccess, BackendHost};
 use crate::pg::connection_string::ConnectionSettings;
 use crate::pg::quote_identifier;
 use crate::pg::session::{PgError, Row, Session};
@@ -100,7 +100,7 @@ impl BackendType for PostgresBackendType {
             connection: ConnectionSettings::new(settings)?,
             schema: quote_identifier(&schema_name),
             schema_name,
-            skips_migration: settings.flag("skip_migration", &[]),
+            skips_migration: host.access == BackendAccess::ReadOnly || settings.flag("skip_migration", &[]),
             lease,
         };
         let terraform_version = host.terraform_version.clone();

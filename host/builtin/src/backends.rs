@@ -8,9 +8,9 @@ use wardian_backend::{
 use wardian_files::read_regular;
 use wardian_plugin::{CallContext, PluginDiagnostic, PluginDiagnostics};
 use wardian_state::{Decrypted, StateProblem, decode_state};
-use wardian_value::{Str, Value};
+use wardian_value::{Marks, Str, Value};
 
-use crate::state_sources::StateSources;
+use crate::state_sources::{OtherBackends, StateSources};
 
 const MAX_STATE_SIZE: u64 = 4 << 30;
 
@@ -49,8 +49,8 @@ impl OtherBackend {
             return LocalBackend::from_config(&self.config).map(drop).map_err(diagnostic);
         }
         match &sources.backends {
-            Some(host) => self.kind.configure(&self.config, host).map(drop).map_err(diagnostic),
-            None => Ok(()),
+            OtherBackends::All(host) => self.kind.configure(&self.config, host).map(drop).map_err(diagnostic),
+            OtherBackends::None | OtherBackends::Permitted(_) => Ok(()),
         }
     }
 
@@ -76,7 +76,15 @@ impl OtherBackend {
         if must_be_encrypted && state.as_ref().is_some_and(|state| !state.is_empty()) {
             return Err(vec![unreadable(StateProblem::NotEncrypted)]);
         }
-        Ok(state.map(|state| state.outputs.into_iter().map(|(name, output)| (name, output.value)).collect()))
+        // An untrusted configuration does not receive sensitive values: the engine withholds marked ones.
+        let marks_secrets = matches!(sources.backends, OtherBackends::Permitted(_));
+        let outputs = state.map(|state| state.outputs.into_iter()).map(|outputs| {
+            outputs.map(|(name, output)| match output.sensitive && marks_secrets {
+                true => (name, output.value.with_marks(Marks::SENSITIVE)),
+                false => (name, output.value),
+            })
+        });
+        Ok(outputs.map(Iterator::collect))
     }
 
     async fn read_file(
@@ -111,17 +119,33 @@ impl OtherBackend {
         workspace: &str,
         sources: &StateSources,
     ) -> Result<(String, Vec<u8>), PluginDiagnostic> {
-        let Some(host) = &sources.backends else {
-            let detail = format!(
-                "With -untrusted, the backend \"{}\" is not opened, because the configuration determines the server \
-                 to which your credentials would be sent.",
-                self.kind.name()
-            );
-            return Err(PluginDiagnostic::error("Backend not permitted", detail));
+        let not_permitted = |reason: &str| {
+            let detail = format!("The backend \"{}\" is not opened: {reason}.", self.kind.name());
+            PluginDiagnostic::error("Backend not permitted", detail)
+        };
+        let permitted;
+        let (host, workspaces) = match &sources.backends {
+            OtherBackends::None => return Err(not_permitted("only states in local files can be read here")),
+            OtherBackends::All(host) => (host, None),
+            OtherBackends::Permitted(rules) => {
+                permitted = rules.permit(self.kind.name(), self.config.value()).map_err(|reason| {
+                    not_permitted(&format!(
+                        "with -untrusted, the configuration would determine the server to which your credentials are \
+                         sent, and {reason}"
+                    ))
+                })?;
+                (&permitted.host, Some(&permitted.workspaces))
+            }
         };
         let backend = self.kind.configure(&self.config, host).map_err(diagnostic)?;
         let only = backend.default_workspace().unwrap_or(wardian_backend::DEFAULT_WORKSPACE);
         let workspace = if workspace.is_empty() { only } else { workspace };
+        // The arguments of a backend without workspaces determine its state.
+        if backend.has_workspaces() && workspaces.is_some_and(|permits| !permits(workspace)) {
+            return Err(not_permitted(&format!(
+                "with -untrusted, the organisation's policy does not include the workspace \"{workspace}\""
+            )));
+        }
         let storage = backend.state(workspace).map_err(diagnostic)?;
         match storage.read().await {
             Ok(stored) => Ok((storage.location(), stored.bytes)),

@@ -17,7 +17,9 @@ mod schemas;
 mod state_sources;
 
 pub use provider::BuiltInProvider;
-pub use state_sources::{RemoteStateEncryption, RemoteStateTarget};
+pub use state_sources::{
+    BackendRules, OtherBackends, PermittedBackend, RemoteStateEncryption, RemoteStateTarget,
+};
 
 /// The type name of the only built-in provider: the last component of
 /// `terraform.io/builtin/terraform`.

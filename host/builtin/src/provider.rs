@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wardian_backend::BackendHost;
 use wardian_plugin::{
     ActionRequest, ApplyRequest, ApplyResponse, CallContext, ConfigKind, ConfigureRequest, Continue,
     FileGate, FunctionError, GenerateConfigResponse, ImportRequest, ImportResponse, ListEvent, ListRequest,
@@ -16,7 +15,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-use crate::state_sources::{RemoteStateEncryption, StateSources};
+use crate::state_sources::{OtherBackends, RemoteStateEncryption, StateSources};
 use crate::{data_resource, functions, remote_state, schemas};
 
 /// The built-in provider. It does not need a configuration, and ignores it.
@@ -32,7 +31,7 @@ impl BuiltInProvider {
         let sources = StateSources {
             root_directory: root_directory.into(),
             gate: FileGate::default(),
-            backends: None,
+            backends: OtherBackends::None,
             encryption: None,
         };
         Self { sources }
@@ -45,10 +44,9 @@ impl BuiltInProvider {
         self
     }
 
-    /// Sets the environment in which the backends of other states work. Without it, only states in
-    /// local files are read.
+    /// Sets the backends whose states can be read. Without them, only states in local files are read.
     #[must_use]
-    pub fn with_backends(mut self, backends: Option<BackendHost>) -> Self {
+    pub fn with_backends(mut self, backends: OtherBackends) -> Self {
         self.sources.backends = backends;
         self
     }

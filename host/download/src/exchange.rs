@@ -37,6 +37,9 @@ const MAX_DRAINED_BYTES: usize = 64 * 1024;
 /// Maximum time for reading the body of such a redirect.
 const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
 
+/// Maximum size of the buffer that is reserved for a body whose size the server announced.
+const MAX_RESERVED_BYTES: u64 = 512 << 20;
+
 /// Maximum size of the body of an unsuccessful response. The rest is dropped.
 const MAX_ERROR_BODY_BYTES: u64 = 64 * 1024;
 
@@ -222,7 +225,8 @@ impl Answer {
 
     /// Reads at most `limit` bytes of the body, and returns whether they are the whole body.
     async fn collect(&mut self, limit: u64) -> Result<(bool, Bytes), FetchError> {
-        let mut collected = BytesMut::new();
+        let announced = self.announced_size().unwrap_or_default().min(limit).min(MAX_RESERVED_BYTES);
+        let mut collected = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
         while let Some(chunk) = self.next_chunk().await? {
             let left = limit.saturating_sub(collected.len() as u64);
             if chunk.len() as u64 > left {

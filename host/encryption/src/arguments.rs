@@ -47,6 +47,10 @@ impl Arguments {
         Err(arguments.invalid("an argument is not known before the state is read"))
     }
 
+    pub(crate) fn value(&self) -> &Value {
+        &self.value
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.value.get(name).filter(|value| !value.is_null())
     }

@@ -10,6 +10,7 @@ use wardian_access::HttpAuthority;
 use wardian_download::{Downloader, DownloaderOptions, NetworkAccess};
 use wardian_network::proxy::ProxySettings;
 use wardian_network::{OperatorAuthority, TlsRoots};
+use wardian_value::Value;
 
 /// Whether the configuration may start programs and send requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,22 @@ pub struct EncryptionHost {
     pub directory: PathBuf,
     pub http: HttpSettings,
     pub trust: EncryptionTrust,
+    /// The rules for key providers of an untrusted configuration; without rules, none sends requests.
+    pub rules: Option<Arc<dyn KeyServiceRules>>,
+}
+
+/// Decides which key providers of an untrusted configuration may send requests.
+pub trait KeyServiceRules: fmt::Debug + Send + Sync {
+    /// Returns the environment of a key provider with these arguments, which are all arguments that are set.
+    ///
+    /// # Errors
+    /// Returns the reason if the key provider must not be used, as the end of a sentence.
+    fn permit(
+        &self,
+        type_name: &str,
+        arguments: &Value,
+        host: &EncryptionHost,
+    ) -> Result<EncryptionHost, String>;
 }
 
 impl EncryptionHost {

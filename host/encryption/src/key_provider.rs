@@ -120,10 +120,17 @@ impl KeyProviders {
         let address = block.address();
         let place = (address.clone(), &block.span);
         let evaluate = |schema| Arguments::evaluate(&block.body, &schema, scope, place, INVALID);
-        let is_local = matches!(&*block.type_name, "pbkdf2");
-        if !is_local && host.trust == EncryptionTrust::Untrusted && block.origin == EncryptionOrigin::Block {
-            return Err(method::untrusted(&address).at(block.span.clone()).into());
-        }
+        let is_restricted =
+            host.trust == EncryptionTrust::Untrusted && block.origin == EncryptionOrigin::Block;
+        let refused =
+            |reason: &str| Diagnostics::from(method::untrusted(&address, reason).at(block.span.clone()));
+        let permitted = |arguments: &Arguments| match &host.rules {
+            _ if !is_restricted => Ok(host.clone()),
+            None => Err(refused("it would send a request that the configuration determines")),
+            Some(rules) => {
+                rules.permit(&block.type_name, arguments.value(), host).map_err(|reason| refused(&reason))
+            }
+        };
         let mut chain = None;
         let source: Box<dyn KeySource> = match &*block.type_name {
             "pbkdf2" => {
@@ -133,9 +140,18 @@ impl KeyProviders {
                 }
                 Box::new(pbkdf2::Pbkdf2::new(&arguments, host.trust)?)
             }
+            "external" if is_restricted => {
+                return Err(refused("it would start a program that the configuration determines"));
+            }
             "external" => Box::new(external::ExternalKey::new(&evaluate(external::schema())?, host)?),
-            "openbao" => Box::new(openbao::OpenBao::new(&evaluate(openbao::schema())?, host)?),
-            "aws_kms" => Box::new(aws_kms::AwsKms::new(&evaluate(aws_kms::schema())?, host)?),
+            "openbao" => {
+                let arguments = evaluate(openbao::schema())?;
+                Box::new(openbao::OpenBao::new(&arguments, &permitted(&arguments)?)?)
+            }
+            "aws_kms" => {
+                let arguments = evaluate(aws_kms::schema())?;
+                Box::new(aws_kms::AwsKms::new(&arguments, &permitted(&arguments)?)?)
+            }
             known @ ("gcp_kms" | "azure_vault") => {
                 let detail = format!(
                     "The key provider \"{known}\" is not supported yet. The key providers are pbkdf2, external, openbao \

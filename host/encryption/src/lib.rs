@@ -22,7 +22,7 @@
 //! - content of any form causes an error or is decrypted, and never causes a panic, and the cost of
 //!   a key derivation that stored metadata requests is limited;
 //! - for an untrusted configuration, no key provider or method that the configuration defines starts
-//!   a program or sends a request.
+//!   a program, and none sends a request that the caller's [`KeyServiceRules`] do not permit.
 //!
 //! The crate reads no environment variables: the caller passes [`EncryptionHost`].
 
@@ -40,6 +40,6 @@ mod target;
 
 pub use encryption::Encryption;
 pub use envelope::{has_identity, is_encrypted};
-pub use host::{EncryptionHost, EncryptionTrust, HttpSettings};
+pub use host::{EncryptionHost, EncryptionTrust, HttpSettings, KeyServiceRules};
 pub use scope::StaticValues;
 pub use target::TargetEncryption;

@@ -81,7 +81,12 @@ impl Method {
             }
             "external" => {
                 if host.trust == EncryptionTrust::Untrusted && block.origin == EncryptionOrigin::Block {
-                    return Err(untrusted(&address).at(block.span.clone()).into());
+                    return Err(untrusted(
+                        &address,
+                        "it would start a program that the configuration determines",
+                    )
+                    .at(block.span.clone())
+                    .into());
                 }
                 let arguments = evaluate(external::schema())?;
                 let keys = match arguments.text("keys") {
@@ -178,10 +183,9 @@ impl Encryptor {
 
 /// Returns the error for a part of an untrusted configuration that would start a program or send a
 /// request.
-pub(crate) fn untrusted(address: &str) -> Diagnostic {
+pub(crate) fn untrusted(address: &str, reason: &str) -> Diagnostic {
     let detail = format!(
-        "With -untrusted, {address} is not used: it would start a program or send a request that the configuration \
-         determines. To read this state or plan, define the key provider in TF_ENCRYPTION under another name, and \
+        "With -untrusted, {address} is not used: {reason}. To read this state or plan, define the key provider in TF_ENCRYPTION under another name, and \
          select its method there."
     );
     Diagnostic::error("Key provider not permitted", detail)

@@ -10,6 +10,7 @@ mod chunks;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use wardian_value::{Str, Value};
 
 use crate::call_context::CallContext;
@@ -54,7 +55,7 @@ pub trait StateStore: Send + Sync {
     async fn read(&self, context: &CallContext, state_id: &str) -> StoreResult<Vec<u8>>;
 
     /// Replaces a state, whose bytes are the concatenation of the parts.
-    async fn write(&self, context: &CallContext, state_id: &str, parts: &[String]) -> StoreResult<()>;
+    async fn write(&self, context: &CallContext, state_id: &str, parts: &[Bytes]) -> StoreResult<()>;
 
     /// Attempts to lock a state once.
     async fn lock(

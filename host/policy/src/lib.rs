@@ -53,6 +53,7 @@ mod template;
 mod unenforceable;
 mod units;
 mod untrusted;
+mod untrusted_service;
 
 pub use capability_request::{CapabilityRequest, CapabilityRequestError, RuleArgument};
 pub use confinement::NativeConfinement;
@@ -82,3 +83,4 @@ pub use settings::{
 pub use source_location::SourceLocation;
 pub use template::{PolicyTemplate, TemplateError, TemplateValues};
 pub use unenforceable::UnenforceableRule;
+pub use untrusted_service::{ArgumentMismatch, ServiceArgument, ServiceDenial, ServiceKind, ServiceRule};

@@ -8,6 +8,7 @@
 mod capability;
 mod identity;
 mod settings;
+mod untrusted_service;
 mod values;
 
 use std::path::Path;
@@ -24,6 +25,7 @@ use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, Settings};
 use crate::source_location::LineIndex;
 use crate::unenforceable::Unenforceable;
+use crate::untrusted_service::ServiceKind;
 
 /// Maximum number of reported problems; a file that is not a policy has a problem on almost every line.
 const MAX_PROBLEMS: usize = 50;
@@ -51,6 +53,7 @@ impl PolicyFile {
         let (default_action, plugins) = reader.file(&body);
         let blocks = body.blocks_of(REQUIRE_SIGNATURE);
         let signatures = blocks.filter_map(|block| reader.identity_requirement(block)).collect();
+        let services = reader.services(&body);
         let name = Arc::clone(reader.lines.file_name());
         let contradictions = std::mem::take(&mut reader.contradictions).into();
         Diagnostics::from(reader.finish()).into_result(Self {
@@ -60,6 +63,7 @@ impl PolicyFile {
             evaluation,
             plugins,
             signatures,
+            services,
             contradictions,
         })
     }
@@ -94,7 +98,9 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, body: &Body) -> (DefaultAction, Vec<PluginRules>) {
-        self.reject_unknown(body, "A policy", &["otherwise"], &["plugin", "evaluation", REQUIRE_SIGNATURE]);
+        let [backend, key_provider] = ServiceKind::ALL.map(ServiceKind::block);
+        let blocks = ["plugin", "evaluation", REQUIRE_SIGNATURE, backend, key_provider];
+        self.reject_unknown(body, "A policy", &["otherwise"], &blocks);
         let words = [DefaultAction::Deny, DefaultAction::Defer].map(|one| (one.as_str(), one));
         let default_action =
             body.attribute("otherwise").and_then(|attribute| self.keyword(attribute, &words));

@@ -35,6 +35,7 @@ use crate::protected::ProtectedFiles;
 use crate::rule::{Conditions, Effect, Rule};
 use crate::settings::{EvaluationSettings, PluginLimits, Settings};
 use crate::untrusted::UntrustedRestrictions;
+use crate::untrusted_service::ServiceRule;
 
 pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
 
@@ -73,6 +74,8 @@ pub struct PolicyFile {
     pub(crate) evaluation: EvaluationSettings,
     pub(crate) plugins: Vec<PluginRules>,
     pub(crate) signatures: Vec<IdentityRequirement>,
+    /// The services that untrusted configurations may use.
+    pub(crate) services: Vec<ServiceRule>,
     pub(crate) contradictions: Diagnostics,
 }
 

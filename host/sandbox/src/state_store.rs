@@ -10,6 +10,7 @@ mod wire;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use tokio::sync::{Mutex, OnceCell};
 use wardian_plugin::transport::{PluginFailure, WireResult, encode_value, or_diagnostics, schema_mismatch};
 use wardian_plugin::{
@@ -307,7 +308,7 @@ impl ComponentStateStore {
         configured: &mut Configured,
         call: &PluginCall,
         state_id: &str,
-        parts: &[String],
+        parts: &[Bytes],
     ) -> Result<PluginDiagnostics, PluginFailure> {
         let chunk_size = configured.chunk_size;
         let instance = &mut configured.instance;
@@ -354,7 +355,7 @@ impl StateStore for ComponentStateStore {
         Reported::from_diagnostics(bytes, reported)
     }
 
-    async fn write(&self, context: &CallContext, state_id: &str, parts: &[String]) -> StoreResult<()> {
+    async fn write(&self, context: &CallContext, state_id: &str, parts: &[Bytes]) -> StoreResult<()> {
         let call = self.call(context, "write-state-bytes");
         let written = self.with_instance(context, &call, async |configured| {
             self.write_chunks(configured, &call, state_id, parts).await

@@ -71,11 +71,13 @@ impl InterimState {
         let failed = |problem| StateError { location: self.storage.location(), problem };
         let compact = encode_compact(&self.state).map_err(failed)?;
         let text = compact.indented();
+        drop(compact);
         let fingerprint = journal::fingerprint(text.iter().map(String::as_bytes));
         journal.record_stored(&fingerprint);
         journal.commit()?;
         self.fingerprints.push(fingerprint);
         let content = StateContent::new(text, &self.state.lineage, self.state.serial);
+        let content = content.joined_for(&*self.storage);
         let encryption = self.encryption.clone();
         Ok(Some(InterimWrite { storage: Arc::clone(&self.storage), encryption, content, expected }))
     }

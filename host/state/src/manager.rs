@@ -320,7 +320,8 @@ impl StateManager {
             return Ok(before);
         }
         let is_exclusive = self.is_locked() && self.storage.has_locks();
-        if !is_exclusive && stored_serial.is_none() {
+        let is_compared = !is_exclusive || !self.storage.rejects_stale_writes();
+        if is_compared && stored_serial.is_none() {
             self.check_unchanged().await?;
         }
         // If the state is identical to the one that was read, its serial is not incremented.
@@ -404,7 +405,7 @@ impl StateManager {
             serial = next.serial,
             compact_bytes = compact.parts().map(str::len).sum::<usize>(),
         );
-        let writing = self.record_and_write(journal, &compact, &next);
+        let writing = self.record_and_write(journal, compact, &next);
         let (fingerprint, version) = tracing::Instrument::instrument(writing, span).await?;
         let state = Arc::new(next);
         self.read = Some(Snapshot {
@@ -424,7 +425,7 @@ impl StateManager {
     async fn record_and_write(
         &mut self,
         journal: &mut Journal,
-        compact: &CompactState,
+        compact: CompactState,
         state: &State,
     ) -> Result<(String, StorageVersion), StateError> {
         let backup = self.encrypted_backup().await?;
@@ -439,7 +440,9 @@ impl StateManager {
         let (recorded, (text, fingerprint)) =
             if compact.is_large() { rayon::join(record, encode) } else { (record(), encode()) };
         recorded?;
-        let content = StateContent::new(text, &state.lineage, state.serial);
+        // The text is the largest part of the memory of a run, so there is only one copy of it from here on.
+        drop(compact);
+        let content = StateContent::new(text, &state.lineage, state.serial).joined_for(&*self.storage);
         let content = encrypted_content(self.encryption.as_deref(), content).await;
         let content = content.map_err(|problem| self.failed(problem))?;
         let expected = self.read.as_ref().map(|read| read.version.clone()).unwrap_or_default();
@@ -488,7 +491,7 @@ impl StateManager {
                 let compact = encode_compact(&snapshot.state).map_err(|problem| self.failed(problem))?;
                 let mut journal = Journal::reopen(self.options.journal.clone(), cipher)?;
                 let (fingerprint, version) =
-                    self.record_and_write(&mut journal, &compact, &snapshot.state).await?;
+                    self.record_and_write(&mut journal, compact, &snapshot.state).await?;
                 self.read = Some(Snapshot {
                     state: snapshot.state,
                     fingerprint,

@@ -8,6 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 
 use crate::error::{StateError, StateProblem};
 use crate::format::encode_state;
@@ -64,6 +65,13 @@ pub trait StateStorage: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether [`Self::write`] rejects a write if the stored version is not the expected one, or no lock
+    /// can be lost. Otherwise, the state manager compares the stored state with the one that it has read
+    /// before it writes, also under a lock.
+    fn rejects_stale_writes(&self) -> bool {
+        true
+    }
+
     /// Attempts to lock the state once.
     ///
     /// # Errors
@@ -106,14 +114,26 @@ pub enum StorageVersion {
 /// The text of a state, in parts.
 #[derive(Clone, Debug)]
 pub struct StateContent {
-    parts: Vec<String>,
+    parts: Vec<Bytes>,
     lineage: String,
     serial: u64,
 }
 
 impl StateContent {
     pub(crate) fn new(parts: Vec<String>, lineage: &str, serial: u64) -> Self {
+        let parts = parts.into_iter().map(Bytes::from).collect();
         Self { parts, lineage: lineage.to_owned(), serial }
+    }
+
+    /// Joins the parts for a storage that sends them in one request. Each part is freed when it has been
+    /// copied, so the text is never in memory twice.
+    pub(crate) fn joined_for(self, storage: &dyn StateStorage) -> Self {
+        if storage.path().is_some() || self.parts.len() == 1 {
+            return self;
+        }
+        let mut text = Vec::with_capacity(self.len());
+        self.parts.into_iter().for_each(|part| text.extend_from_slice(&part));
+        Self { parts: vec![Bytes::from(text)], ..self }
     }
 
     /// Returns an empty state with a new lineage, as Terraform stores it for a new workspace.
@@ -137,12 +157,12 @@ impl StateContent {
         Ok(Self::new(vec![encode_state(state)?], &state.lineage, state.serial))
     }
 
-    pub fn parts(&self) -> &[String] {
+    pub fn parts(&self) -> &[Bytes] {
         &self.parts
     }
 
     pub fn len(&self) -> usize {
-        self.parts.iter().map(String::len).sum()
+        self.parts.iter().map(Bytes::len).sum()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -157,9 +177,12 @@ impl StateContent {
         self.serial
     }
 
-    /// Returns the text as one sequence of bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        self.parts.concat().into_bytes()
+    /// Returns the text as one sequence of bytes, without a copy if it has one part.
+    pub fn to_bytes(&self) -> Bytes {
+        match &*self.parts {
+            [whole] => whole.clone(),
+            parts => Bytes::from(parts.concat()),
+        }
     }
 }
 

@@ -63,7 +63,7 @@ pub struct Running {
 }
 
 impl Running {
-    pub(crate) fn new(mut child: Child) -> Self {
+    pub fn new(mut child: Child) -> Self {
         let (sender, lines) = channel();
         if let Some(out) = child.stdout.take() {
             thread::spawn(move || {

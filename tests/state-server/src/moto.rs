@@ -5,9 +5,42 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 
 use crate::program::{Running, find, free_port};
+use crate::request::{Request, Response};
+use crate::state_server::TestService;
 
 /// The variable with the path of `moto_server`, if it is not in the `PATH`.
 const VARIABLE: &str = "WARDIAN_MOTO_SERVER";
+
+/// Passes the requests to a [`StateServer`](crate::StateServer), which has faults, on to moto.
+pub struct MotoService(pub &'static Moto);
+
+impl TestService for MotoService {
+    fn process(&self, request: &Request) -> Response {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.0.port)).unwrap();
+        let mut head = format!("{} {} HTTP/1.1\r\nconnection: close\r\n", request.method, request.target);
+        let is_passed = |name: &str| !matches!(name, "connection" | "content-length" | "transfer-encoding");
+        for (name, value) in request.headers.iter().filter(|(name, _)| is_passed(name)) {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        let length = request.body.len();
+        stream.write_all(format!("{head}content-length: {length}\r\n\r\n").as_bytes()).unwrap();
+        stream.write_all(&request.body).unwrap();
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).unwrap();
+        let end = response.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8_lossy(&response[..end]).into_owned();
+        let mut lines = head.lines();
+        let status = lines.next().unwrap_or_default().split_whitespace().nth(1);
+        let mut answer =
+            Response::new(status.and_then(|text| text.parse().ok()).unwrap(), &response[end + 4..]);
+        for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
+            if is_passed(&name.to_ascii_lowercase()) {
+                answer = answer.with_header(name, value);
+            }
+        }
+        answer
+    }
+}
 
 /// A running server.
 pub struct Moto {

@@ -133,17 +133,22 @@ impl Postgres {
 
     /// Runs statements as the administrator, and returns the output without headers.
     pub fn execute(&self, sql: &str) -> String {
-        let output = self.psql(sql);
+        self.execute_in("postgres", sql)
+    }
+
+    /// Runs statements in a database.
+    pub fn execute_in(&self, database: &str, sql: &str) -> String {
+        let output = self.psql(database, sql);
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
-    fn psql(&self, sql: &str) -> std::process::Output {
+    fn psql(&self, database: &str, sql: &str) -> std::process::Output {
         let mut command = Command::new(self.programs.join("psql"));
         run_as(&mut command, self.account);
         command
             .args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d"])
-            .arg(self.connection_string())
+            .arg(self.connection_string().replace("/postgres?", &format!("/{database}?")))
             .args(["-c", sql])
             .output()
             .unwrap()
@@ -151,7 +156,7 @@ impl Postgres {
 
     fn wait_until_ready(&self) {
         for _ in 0..200 {
-            if self.psql("SELECT 1").status.success() {
+            if self.psql("postgres", "SELECT 1").status.success() {
                 return;
             }
             std::thread::sleep(std::time::Duration::from_millis(50));

@@ -24,6 +24,15 @@ pub struct Response {
 impl Request {
     /// Reads a request; [`None`] if the connection ends before it.
     pub(crate) fn read(stream: &mut dyn Read) -> io::Result<Option<Self>> {
+        Self::read_unless(stream, |_| false)
+    }
+
+    /// Reads a request, or only a half of its body if `is_cut` returns true for the request without its
+    /// body. In that case, returns [`None`].
+    pub(crate) fn read_unless(
+        stream: &mut dyn Read,
+        is_cut: impl FnOnce(&Self) -> bool,
+    ) -> io::Result<Option<Self>> {
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 {
@@ -40,6 +49,11 @@ impl Request {
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
         let mut request = Self { method, target, headers, body: Vec::new() };
+        if is_cut(&request) {
+            let length = request.header("content-length").and_then(|value| value.parse::<usize>().ok());
+            reader.read_exact(&mut vec![0; length.unwrap_or(2) / 2])?;
+            return Ok(None);
+        }
         if request.header("transfer-encoding") == Some("chunked") {
             request.body = read_chunks(&mut reader)?;
         } else {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::request::{Request, Response};
-use crate::state_server::Fault;
+use crate::state_server::{Fault, take_fault};
 use crate::tls::TestAuthority;
 
 /// How long a test waits for a request.
@@ -91,6 +91,26 @@ impl<S: Service> ServiceServer<S> {
         self.lock().faults.push_back((method.to_owned(), target.to_owned(), fault));
     }
 
+    /// Returns the number of faults that have not occurred yet.
+    pub fn pending_faults(&self) -> usize {
+        self.lock().faults.len()
+    }
+
+    pub fn clear_faults(&self) {
+        self.lock().faults.clear();
+    }
+
+    /// Removes the next fault of a request if it cuts the connection before the body has been read.
+    fn is_cut(&self, request: &Request) -> bool {
+        let mut record = self.lock();
+        let fault = take_fault(&mut record.faults, request, |fault| matches!(fault, Fault::CutDuring));
+        if fault.is_some() {
+            record.requests.push(request.clone());
+            self.record.1.notify_all();
+        }
+        fault.is_some()
+    }
+
     pub fn requests(&self) -> Vec<Request> {
         self.lock().requests.clone()
     }
@@ -130,18 +150,16 @@ impl<S: Service> ServiceServer<S> {
     }
 
     fn serve<T: Read + Write>(&self, stream: &mut T) {
-        let Ok(Some(request)) = Request::read(stream) else { return };
+        let Ok(Some(request)) = Request::read_unless(stream, |request| self.is_cut(request)) else { return };
         let fault = {
             let mut record = self.lock();
             record.requests.push(request.clone());
             self.record.1.notify_all();
-            let found =
-                record.faults.iter().position(|(method, target, _)| is_match(&request, method, target));
-            found.and_then(|position| record.faults.remove(position)).map(|(_, _, fault)| fault)
+            take_fault(&mut record.faults, &request, |_| true)
         };
         let mut limit = usize::MAX;
         match fault {
-            Some(Fault::CutBefore) => return,
+            Some(Fault::CutBefore | Fault::CutDuring) => return,
             Some(Fault::CutAfter) => {
                 self.service.respond(&request);
                 return;

@@ -18,6 +18,8 @@ const WAIT_LIMIT: Duration = Duration::from_mins(1);
 pub enum Fault {
     /// The connection is closed before the request is processed.
     CutBefore,
+    /// The connection is closed when a half of the request's body has been read.
+    CutDuring,
     /// The request is processed, and the connection is closed without a response.
     CutAfter,
     /// The request is processed, and the connection is closed after some bytes of the body.
@@ -36,7 +38,8 @@ struct Shared {
     /// The lock information by path.
     locks: BTreeMap<String, Vec<u8>>,
     requests: Vec<Request>,
-    faults: BTreeMap<String, VecDeque<Fault>>,
+    /// The faults of the next requests with a method whose target contains a text.
+    faults: VecDeque<(String, String, Fault)>,
     credentials: Option<String>,
     response_headers: Vec<(String, String)>,
 }
@@ -44,6 +47,27 @@ struct Shared {
 /// Processes the requests to a server in place of the backend `http`.
 pub trait TestService: Send + Sync {
     fn process(&self, request: &Request) -> Response;
+}
+
+/// Removes and returns the first fault of a request that meets a condition.
+pub(crate) fn take_fault(
+    faults: &mut VecDeque<(String, String, Fault)>,
+    request: &Request,
+    condition: impl Fn(&Fault) -> bool,
+) -> Option<Fault> {
+    let matches = |method: &str, target: &str| {
+        let is_target = match target.strip_suffix('$') {
+            Some(end) => request.target.ends_with(end),
+            None => request.target.contains(target),
+        };
+        request.method == method && is_target
+    };
+    let found = faults.iter().position(|(method, target, _)| matches(method, target))?;
+    // The faults of equal requests occur in their order.
+    if !condition(&faults[found].2) {
+        return None;
+    }
+    faults.remove(found).map(|(_, _, fault)| fault)
 }
 
 /// A running server. It stops when the test's process ends.
@@ -167,7 +191,34 @@ impl StateServer {
 
     /// Adds a fault for the next request with a method.
     pub fn fail_next(&self, method: &str, fault: Fault) {
-        self.lock().faults.entry(method.to_owned()).or_default().push_back(fault);
+        self.fail_next_at(method, "", fault);
+    }
+
+    /// Adds a fault for the next request with a method whose target contains a text, or ends with it if
+    /// the text ends with `$`.
+    pub fn fail_next_at(&self, method: &str, target: &str, fault: Fault) {
+        self.lock().faults.push_back((method.to_owned(), target.to_owned(), fault));
+    }
+
+    /// Removes and returns the next fault of a request.
+    fn take_fault(&self, request: &Request) -> Option<Fault> {
+        take_fault(&mut self.lock().faults, request, |_| true)
+    }
+
+    /// Removes the next fault of a request if it cuts the connection before the body has been read.
+    fn is_cut(&self, request: &Request) -> bool {
+        let mut shared = self.lock();
+        let fault = take_fault(&mut shared.faults, request, |fault| matches!(fault, Fault::CutDuring));
+        if fault.is_some() {
+            shared.requests.push(request.clone());
+            self.shared.1.notify_all();
+        }
+        fault.is_some()
+    }
+
+    /// Returns the number of faults that have not occurred yet.
+    pub fn pending_faults(&self) -> usize {
+        self.lock().faults.len()
     }
 
     pub fn clear_faults(&self) {
@@ -214,21 +265,18 @@ impl StateServer {
     }
 
     fn serve<S: Read + Write>(&self, stream: &mut S) {
-        if let Ok(Some(request)) = Request::read(stream) {
+        if let Ok(Some(request)) = Request::read_unless(stream, |request| self.is_cut(request)) {
             self.answer(stream, request);
         }
     }
 
     fn answer<S: Write>(&self, stream: &mut S, request: Request) {
-        let fault = {
-            let mut shared = self.lock();
-            shared.requests.push(request.clone());
-            self.shared.1.notify_all();
-            shared.faults.get_mut(&request.method).and_then(VecDeque::pop_front)
-        };
+        self.lock().requests.push(request.clone());
+        self.shared.1.notify_all();
+        let fault = self.take_fault(&request);
         let mut limit = if request.method == "HEAD" { 0 } else { usize::MAX };
         match fault {
-            Some(Fault::CutBefore) => return,
+            Some(Fault::CutBefore | Fault::CutDuring) => return,
             Some(Fault::CutAfter) => {
                 self.process(&request);
                 return;

@@ -29,6 +29,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
         }
         None => say("Azurite is not installed, because npm is not on PATH"),
     }
+    // Faults that last until the time limits of requests.
+    variables.push(("WARDIAN_SLOW_FAULTS", "1".into()));
     let arguments = ["--test", "backends", "--", "--nocapture"].map(str::to_owned);
     test::run_with(workspace, &arguments, &variables)
 }

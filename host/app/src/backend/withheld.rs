@@ -13,11 +13,11 @@ use wardian_state::{
 use crate::context::AppContext;
 
 /// Returns a backend without states, and warns about it.
-pub(super) fn backend(context: &AppContext, type_name: &str) -> Arc<dyn Backend> {
+pub(super) fn backend(context: &AppContext, type_name: &str, reason: &str) -> Arc<dyn Backend> {
     let detail = format!(
-        "The configuration stores its state in the backend \"{type_name}\". With -untrusted, no backend is opened, \
-         because the configuration determines the server to which your credentials would be sent. The command works \
-         without a state: a plan shows every object as new."
+        "The configuration stores its state in the backend \"{type_name}\". With -untrusted, a backend is opened \
+         only if the organisation's policy names it, because the configuration determines the server to which your \
+         credentials would be sent: {reason}. The command works without a state: a plan shows every object as new."
     );
     context.warn_once("untrusted-backend", &Diagnostic::warning("State not read", detail));
     Arc::new(WithheldBackend { type_name: Arc::from(type_name) })
@@ -76,7 +76,7 @@ impl StateStorage for WithheldStorage {
         _content: &StateContent,
         _expected: &StorageVersion,
     ) -> Result<StorageVersion, StateError> {
-        Err(StorageError::new("with -untrusted, no backend is opened").at(self.location()))
+        Err(StorageError::new("with -untrusted, the backend is not opened").at(self.location()))
     }
 
     /// Locks nothing: the state is neither read nor written.
@@ -89,7 +89,7 @@ impl StateStorage for WithheldStorage {
     }
 
     async fn force_unlock(&self, _id: &str) -> Result<(), LockError> {
-        let reason = "with -untrusted, no backend is opened".to_owned();
+        let reason = "with -untrusted, the backend is not opened".to_owned();
         Err(LockError::Unsupported { location: self.location(), reason })
     }
 }

@@ -110,7 +110,7 @@ impl AzureStorage {
         let response = self.client.send(request).await?.response;
         match response.status {
             StatusCode::OK => {
-                Ok(StoredState { version: version(&response, &response.body), bytes: response.body.to_vec() })
+                Ok(StoredState { version: version(&response, &response.body), bytes: response.body.into() })
             }
             StatusCode::NOT_FOUND if is_missing_blob(&response) => {
                 Ok(StoredState { bytes: Vec::new(), version: StorageVersion::Absent })
@@ -150,7 +150,7 @@ impl AzureStorage {
         expected: &StorageVersion,
     ) -> Result<StorageVersion, StorageError> {
         const OPERATION: &str = "write the state";
-        let body = Bytes::from(content.to_bytes());
+        let body = content.to_bytes();
         let held = self.held();
         let lease = held.as_ref().map(|held| held.info.id.as_str());
         // Nobody else can change the metadata of a leased blob.

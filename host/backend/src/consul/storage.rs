@@ -122,7 +122,8 @@ impl ConsulStorage {
         let old_hash = self.chunk_hash(expected).await?;
         let state = content.to_bytes();
         let hash = hex_md5(&state);
-        let payload = Bytes::from(if self.client.settings().uses_gzip { compress(&state)? } else { state });
+        let uses_gzip = self.client.settings().uses_gzip;
+        let payload = if uses_gzip { Bytes::from(compress(&state)?) } else { state };
         let request = self.replacement(&payload, expected, session.as_deref())?;
         let mut sent = None;
         if request.len() <= CHUNK_BYTES {

@@ -155,7 +155,7 @@ impl GcsStorage {
             Some(response) => {
                 let version =
                     generation_header(&response).map_or(StorageVersion::Unknown, StorageVersion::Tag);
-                Ok(StoredState { version, bytes: response.body.to_vec() })
+                Ok(StoredState { version, bytes: response.body.into() })
             }
         }
     }

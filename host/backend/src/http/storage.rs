@@ -74,7 +74,7 @@ impl HttpStorage {
         match response.status {
             StatusCode::OK => {
                 check_md5(&response)?;
-                Ok(StoredState { bytes: response.body.to_vec(), version: StorageVersion::Unknown })
+                Ok(StoredState { bytes: response.body.into(), version: StorageVersion::Unknown })
             }
             StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => Ok(StoredState::default()),
             _ => Err(unexpected("read the state", &response)),
@@ -86,7 +86,7 @@ impl HttpStorage {
         if let Some(lock) = self.held().filter(|_| self.settings.lock.is_some()) {
             url.query_pairs_mut().append_pair("ID", &lock.id);
         }
-        let body = Bytes::from(content.to_bytes());
+        let body = content.to_bytes();
         let sent = self.send(&self.settings.update_method, &url, body, MAX_RESPONSE_BYTES).await?;
         let response = &sent.response;
         match response.status {
@@ -142,6 +142,11 @@ impl StateStorage for HttpStorage {
 
     fn has_locks(&self) -> bool {
         self.settings.lock.is_some()
+    }
+
+    /// Another process can remove the lock, and the service does not compare versions.
+    fn rejects_stale_writes(&self) -> bool {
+        false
     }
 
     async fn read(&self) -> Result<StoredState, StateError> {

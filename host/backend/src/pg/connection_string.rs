@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use url::Url;
+use wardian_access::{HostConnections, HostPeer};
 use wardian_files::read_regular;
 use wardian_network::{TlsSettings, Verification};
 
@@ -69,6 +71,7 @@ pub(crate) struct ConnectionSettings {
     pub(crate) application_name: String,
     /// Other settings of the session.
     pub(crate) parameters: Vec<(String, String)>,
+    pub(crate) connections: Option<Arc<dyn HostConnections>>,
 }
 
 /// The address of a server.
@@ -80,6 +83,15 @@ pub(crate) enum Server {
     },
     /// A Unix domain socket.
     Socket(PathBuf),
+}
+
+impl Server {
+    pub(super) fn peer(&self) -> HostPeer {
+        match self {
+            Self::Tcp { host, port } => HostPeer::Tcp { host: host.clone(), port: *port },
+            Self::Socket(path) => HostPeer::Socket(path.clone()),
+        }
+    }
 }
 
 impl fmt::Debug for ConnectionSettings {
@@ -154,6 +166,7 @@ impl ConnectionSettings {
             timeout: seconds.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
             application_name: text("application_name").unwrap_or("wardian").to_owned(),
             parameters: others.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            connections: settings.host.connections.clone(),
             server,
             user,
             password,

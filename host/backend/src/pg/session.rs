@@ -18,6 +18,7 @@ use wardian_state::{StorageEffect, StorageError};
 
 use super::connection_string::ConnectionSettings;
 use super::stream::{self, Stream};
+use super::traffic::Traffic;
 
 /// Maximum size of a message. PostgreSQL limits a field to 1 GiB.
 const MAX_MESSAGE_BYTES: i32 = (1 << 30) + (1 << 20);
@@ -30,6 +31,7 @@ const MAX_SHOWN_CHARACTERS: usize = 500;
 
 pub(crate) struct Session {
     stream: Box<dyn Stream>,
+    traffic: Traffic,
     received: BytesMut,
     timeout: Duration,
     is_broken: bool,
@@ -126,9 +128,16 @@ impl Session {
         let failed =
             |reason: String| PgError::Connect(format!("the server {settings} cannot be used: {reason}"));
         let connecting = async {
-            let stream = stream::connect(settings).await.map_err(|error| failed(error.to_string()))?;
-            let mut session =
-                Self { stream, received: BytesMut::new(), timeout: settings.timeout, is_broken: false };
+            let mut traffic = Traffic::begin(settings.connections.as_ref(), settings.server.peer());
+            let stream = stream::connect(settings, &mut traffic).await;
+            let stream = stream.map_err(|error| failed(error.to_string()))?;
+            let mut session = Self {
+                stream,
+                traffic,
+                received: BytesMut::new(),
+                timeout: settings.timeout,
+                is_broken: false,
+            };
             match session.start(settings).await {
                 Err(PgError::Lost(reason)) => Err(failed(reason)),
                 result => result.map(|()| session),
@@ -309,7 +318,9 @@ impl Session {
             self.stream.write_all(message).await?;
             self.stream.flush().await
         };
-        sent.await.map_err(|error| lost(&error))
+        sent.await.map_err(|error| lost(&error))?;
+        self.traffic.sent += message.len() as u64;
+        Ok(())
     }
 
     async fn receive(&mut self) -> Result<Message, PgError> {
@@ -325,6 +336,7 @@ impl Session {
             if count == 0 {
                 return Err(PgError::Lost("the server closed the connection".to_owned()));
             }
+            self.traffic.received += count as u64;
         }
     }
 }

@@ -12,6 +12,7 @@ use tokio_rustls::TlsConnector;
 use wardian_network::TlsSettings;
 
 use super::connection_string::{ConnectionSettings, Server};
+use super::traffic::Traffic;
 
 /// A connection to a server.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -19,7 +20,10 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Connects to the server.
-pub(super) async fn connect(settings: &ConnectionSettings) -> io::Result<Box<dyn Stream>> {
+pub(super) async fn connect(
+    settings: &ConnectionSettings,
+    traffic: &mut Traffic,
+) -> io::Result<Box<dyn Stream>> {
     match &settings.server {
         #[cfg(unix)]
         Server::Socket(path) => Ok(Box::new(tokio::net::UnixStream::connect(path).await?)),
@@ -27,6 +31,7 @@ pub(super) async fn connect(settings: &ConnectionSettings) -> io::Result<Box<dyn
         Server::Socket(_) => Err(io::Error::other("this system has no Unix domain sockets")),
         Server::Tcp { host, port } => {
             let stream = TcpStream::connect((host.as_str(), *port)).await?;
+            traffic.address = stream.peer_addr().ok().map(|address| address.ip());
             stream.set_nodelay(true)?;
             match &settings.tls {
                 None => Ok(Box::new(stream)),

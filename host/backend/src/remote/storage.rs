@@ -6,7 +6,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use http::StatusCode;
 use md5::{Digest as _, Md5};
 use serde::Deserialize;
@@ -123,7 +122,7 @@ impl EnterpriseStorage {
         const OPERATION: &str = "write the state";
         let workspace = self.local_workspace().await?;
         self.check(&workspace, expected).await?;
-        let state = Bytes::from(content.to_bytes());
+        let state = content.to_bytes();
         let mut attributes = json!({
             "force": false,
             "json-state-outputs": STANDARD.encode(outputs(&state)),

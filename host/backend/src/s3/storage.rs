@@ -122,7 +122,7 @@ impl S3Storage {
     async fn get_state(&self) -> Result<StoredState, StorageError> {
         match self.get(&self.key, "read the state").await? {
             None => Ok(StoredState { bytes: Vec::new(), version: StorageVersion::Absent }),
-            Some(response) => Ok(StoredState { version: version(&response), bytes: response.body.to_vec() }),
+            Some(response) => Ok(StoredState { version: version(&response), bytes: response.body.into() }),
         }
     }
 
@@ -161,7 +161,7 @@ impl S3Storage {
         expected: &StorageVersion,
     ) -> Result<StorageVersion, StorageError> {
         const OPERATION: &str = "write the state";
-        let body = Bytes::from(content.to_bytes());
+        let body = content.to_bytes();
         let condition = match expected {
             StorageVersion::Unknown => None,
             StorageVersion::Absent => Some(("if-none-match", "*".to_owned())),

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use bytes::Bytes;
 use wardian_plugin::{
     LockOutcome, PluginDiagnostic, SchemaTable, Severity, StateLockInfo, StateStoreSchemas, UnlockOutcome,
 };
@@ -72,9 +73,9 @@ impl StateStore for Memory {
         answer(self.content().states.get(id).cloned().unwrap_or_default())
     }
 
-    async fn write(&self, _: &CallContext, id: &str, parts: &[String]) -> StoreResult<()> {
+    async fn write(&self, _: &CallContext, id: &str, parts: &[Bytes]) -> StoreResult<()> {
         self.check()?;
-        self.content().states.insert(id.to_owned(), parts.concat().into_bytes());
+        self.content().states.insert(id.to_owned(), parts.concat());
         answer(())
     }
 

@@ -53,6 +53,7 @@ fn host_with(variables: &[(&str, &str)], directory: &Path) -> EncryptionHost {
         variables: Arc::new(variables),
         directory: directory.to_owned(),
         trust: EncryptionTrust::Trusted,
+        rules: None,
         ..EncryptionHost::default()
     }
 }

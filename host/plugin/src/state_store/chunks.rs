@@ -1,5 +1,7 @@
 //! Divides a state into chunks.
 
+use bytes::Bytes;
+
 /// A part of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateChunk {
@@ -12,10 +14,10 @@ pub struct StateChunk {
 }
 
 /// Returns the chunks of a state with these parts. An empty state has one empty chunk.
-pub fn state_chunks(parts: &[String], chunk_size: u64) -> impl Iterator<Item = StateChunk> + use<'_> {
-    let total: usize = parts.iter().map(String::len).sum();
+pub fn state_chunks(parts: &[Bytes], chunk_size: u64) -> impl Iterator<Item = StateChunk> + use<'_> {
+    let total: usize = parts.iter().map(Bytes::len).sum();
     let most = usize::try_from(chunk_size).unwrap_or(usize::MAX).max(1);
-    let mut rest = parts.iter().map(String::as_bytes).filter(|part| !part.is_empty());
+    let mut rest = parts.iter().map(|part| &**part).filter(|part| !part.is_empty());
     let mut part: &[u8] = &[];
     let mut start = 0;
     let mut is_first = true;
@@ -48,7 +50,7 @@ mod tests {
 
     #[test]
     fn chunks_of_every_size_assemble_to_the_state() {
-        let parts = ["", "abc", "", "d", "efghij", ""].map(str::to_owned);
+        let parts = ["", "abc", "", "d", "efghij", ""].map(|part| Bytes::from_static(part.as_bytes()));
         for size in 1..12 {
             let mut assembly = StateAssembly::new(size);
             for chunk in state_chunks(&parts, size) {

@@ -58,7 +58,11 @@ impl CompactState {
         } else {
             self.parts_with_depths().map(|(depth, part)| indent(part, depth)).collect()
         };
-        text.push("\n".to_owned());
+        // A part of its own would prevent that the text of most states is one part.
+        match text.last_mut() {
+            Some(last) => last.push('\n'),
+            None => text.push("\n".to_owned()),
+        }
         text
     }
 

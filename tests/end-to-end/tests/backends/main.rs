@@ -8,6 +8,7 @@
 
 mod concurrent_runs;
 mod encryption;
+mod faults;
 mod migrations;
 mod servers;
 mod turns;

@@ -83,6 +83,8 @@ mod third_party_provisioners;
 mod tool_patterns;
 mod untrusted;
 mod untrusted_native;
+#[cfg(unix)]
+mod untrusted_states;
 mod winrm_provisioners;
 mod workspaces;
 #[cfg(unix)]
