@@ -77,6 +77,7 @@ mod state_files;
 mod state_lock;
 mod terminal_text;
 mod terraform_interop;
+mod test_command;
 #[cfg(unix)]
 mod third_party_provisioners;
 mod tool_patterns;
