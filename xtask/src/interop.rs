@@ -6,6 +6,7 @@
 //! | `aws` | the AWS provider, once under `terraform` and once under `wardian`, each with a server that emulates AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, continued by the other host, imported and destroyed |
 //! | `backends` | each backend with a server on this machine (PostgreSQL, moto, HTTP servers), and with `terraform` as the second client: states, locks and workspaces of one program are used by the other, and states are migrated between every pair of backends |
 //! | `terraform` | each embedded plugin, served as a native plugin in both protocol versions, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` is initialized, validated, planned, applied, changed, imported and destroyed |
+//! | `test-modules` | the public modules in `tests/interop/test-modules`, whose tests use only mocks, under `terraform test` and `wardian test`: each run has the same status |
 //! | `wrappers` | tools that run `terraform`, installed from their registries, with Wardian under that name: the drivers in `tests/interop/wrappers` use each tool and check the results, once with Wardian and once with Terraform |
 //! | `compare` | any configurations under `terraform` and `wardian`, with mock providers for providers that are not installed: exit codes, diagnostics and plans are equal |
 //! | `install` | a configuration with 12 modules and 4 providers, installed by `terraform` and `wardian` from the same servers: lock files, manifests and files are equal, and each program uses the other program's directory; a Python program pulls Wardian's artifacts in the same way as OpenTofu |
@@ -25,12 +26,14 @@ mod documents;
 mod generated;
 mod install;
 pub(crate) mod install_servers;
+mod mirrors;
 mod moto;
 mod native;
 mod program;
 mod report;
 mod ssh;
 mod terraform;
+mod test_modules;
 mod wrappers;
 
 use std::path::PathBuf;
@@ -59,6 +62,7 @@ pub(crate) enum Peer {
     Postgres,
     Ssh,
     Terraform,
+    TestModules(test_modules::Options),
     Wrappers(wrappers::Options),
 }
 
@@ -73,10 +77,13 @@ impl Peer {
             [peer] if peer == "postgres" => Ok(Self::Postgres),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
+            [peer, rest @ ..] if peer == "test-modules" => {
+                test_modules::Options::parse(rest).map(Self::TestModules)
+            }
             [peer, rest @ ..] if peer == "wrappers" => wrappers::Options::parse(rest).map(Self::Wrappers),
             _ => {
                 bail!(
-                    "`interop` requires an argument: aws, backends, install, native, postgres, ssh, terraform, wrappers or compare DIRECTORY..."
+                    "`interop` requires an argument: aws, backends, install, native, postgres, ssh, terraform, test-modules, wrappers or compare DIRECTORY..."
                 )
             }
         }
@@ -87,6 +94,7 @@ impl Peer {
         match self {
             Self::Compare(options) => options.binary.is_none(),
             Self::Native(options) => options.binary.is_none(),
+            Self::TestModules(options) => options.binary.is_none(),
             Self::Wrappers(options) => options.binary.is_none(),
             Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Ssh | Self::Terraform => true,
         }
@@ -103,6 +111,7 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
         Peer::Native(options) => native::run(workspace, options),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
+        Peer::TestModules(options) => test_modules::run(workspace, options),
         Peer::Wrappers(options) => wrappers::run(workspace, options),
     }
 }

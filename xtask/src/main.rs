@@ -54,7 +54,8 @@ Commands:
   hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then test it with a real peer: `interop aws`,
             `interop install`, `interop native`, `interop ssh`,
-            `interop terraform` or `interop wrappers`; or compare configurations
+            `interop terraform`, `interop test-modules` or `interop wrappers`;
+            or compare configurations
             under Terraform and Wardian:
             `interop compare DIRECTORY...`
   bench     build Wardian, then measure it, and `terraform` if it is on PATH
@@ -80,6 +81,8 @@ Options:
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
   interop wrappers --only <TEXT>   tools with this text in their names
   interop wrappers --binary <PATH> run this binary instead of building one
+  interop test-modules --only <TEXT>   modules with this text in their names
+  interop test-modules --binary <PATH> run this binary instead of building one
   interop native --only <TEXT>      rows with this text in their names
   interop native --seconds <N>      the time that a connection stays open
   interop native --binary <PATH>    run this binary instead of building one

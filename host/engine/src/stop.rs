@@ -37,13 +37,16 @@ struct Shared {
 pub struct StopSignal {
     stop: watch::Receiver<Stop>,
     shared: Shared,
+    /// Whether a graceful stop is not received.
+    only_immediate: bool,
 }
 
 /// Returns a sender and its receiver.
 pub fn stop_channel() -> (Stopper, StopSignal) {
     let (sender, receiver) = watch::channel(Stop::No);
     let shared = Shared::default();
-    (Stopper { stop: sender, shared: shared.clone() }, StopSignal { stop: receiver, shared })
+    let signal = StopSignal { stop: receiver, shared: shared.clone(), only_immediate: false };
+    (Stopper { stop: sender, shared }, signal)
 }
 
 impl Stopper {
@@ -78,6 +81,12 @@ impl StopSignal {
         stop_channel().1
     }
 
+    /// Returns a signal that receives only a request to stop immediately, for work that remains to be
+    /// done after a graceful stop.
+    pub fn only_immediate(&self) -> Self {
+        Self { only_immediate: true, ..self.clone() }
+    }
+
     /// Records that the run begins to walk its graph.
     pub(crate) fn begin_walk(&self) {
         self.shared.walk_has_begun.store(true, Ordering::SeqCst);
@@ -90,7 +99,11 @@ impl StopSignal {
 
     /// Returns the current request.
     pub fn current(&self) -> Stop {
-        *self.stop.borrow()
+        self.received(*self.stop.borrow())
+    }
+
+    fn received(&self, stop: Stop) -> Stop {
+        if self.only_immediate && stop == Stop::Graceful { Stop::No } else { stop }
     }
 
     /// Waits until a stop that is more urgent than `seen` is requested. Waits forever if the sender
@@ -98,6 +111,7 @@ impl StopSignal {
     pub async fn wait_beyond(&mut self, seen: Stop) -> Stop {
         loop {
             let stop = *self.stop.borrow_and_update();
+            let stop = self.received(stop);
             if stop > seen {
                 return stop;
             }
@@ -121,6 +135,16 @@ mod tests {
         assert_eq!(stopper.ask(), Stop::Now);
         assert_eq!(signal.current(), Stop::Now);
         assert!(signal.now_flag().load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn graceful_stop_can_be_ignored() {
+        let (stopper, signal) = stop_channel();
+        let immediate = signal.only_immediate();
+        stopper.ask();
+        assert_eq!((signal.current(), immediate.current()), (Stop::Graceful, Stop::No));
+        stopper.ask();
+        assert_eq!((signal.current(), immediate.current()), (Stop::Now, Stop::Now));
     }
 
     #[test]

@@ -359,6 +359,8 @@ impl<'s, 'a> FileExecution<'s, 'a> {
                 continue;
             }
             self.observe(&TestEvent::RunTearingDown { file: self.file, run });
+            // Objects are destroyed even if the suite is stopped, unless it must stop immediately.
+            let stop = self.suite.stop.only_immediate();
             let apply = RecordedApply {
                 host: self.suite.host,
                 file: self.file,
@@ -366,7 +368,7 @@ impl<'s, 'a> FileExecution<'s, 'a> {
                 key: &key,
                 backend: None,
                 parallelism: self.suite.options.parallelism,
-                stop: &self.suite.stop,
+                stop: &stop,
             };
             let (state, diagnostics) = cleanup::destroy(apply, &state, &setup).await;
             let left: Vec<LeftObject> = cleanup::objects(&state);

@@ -4,7 +4,11 @@
 //! directory, no CLI configuration. All tests share a cache of compiled plugins. Each plugin is
 //! therefore compiled once. The module `filters` replaces text that differs from run to run.
 
+mod corpus;
+pub mod diagnostics;
+mod differences;
 mod filters;
+mod layout;
 mod parallel;
 mod program;
 mod project;
@@ -15,6 +19,9 @@ mod terminal;
 mod terraform;
 pub mod wasm;
 
+pub use corpus::{OpenCases, case_files};
+pub use differences::differences;
+pub use layout::lay_out;
 pub use parallel::each;
 pub use program::{Running, binary, platform, test_guest};
 pub use project::{Project, Seen};

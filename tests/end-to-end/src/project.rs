@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -79,6 +80,17 @@ impl Project {
             project.write(path, text);
         }
         project
+    }
+
+    /// Copies the directory.
+    ///
+    /// # Panics
+    /// Panics if a file cannot be copied.
+    pub fn copied(&self) -> Self {
+        let copy = Self::new(&[]);
+        let result = copy_tree(&self.path(""), &copy.path(""));
+        assert!(result.is_ok(), "the project cannot be copied: {result:?}");
+        copy
     }
 
     /// Returns the path of a file in the directory.
@@ -183,6 +195,23 @@ impl Project {
 /// Returns the directory of compiled plugins that all tests share.
 fn common() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/end-to-end")
+}
+
+/// Copies the entries of a directory. Links are copied as links.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, path, target) = (entry.file_type()?, entry.path(), to.join(entry.file_name()));
+        if kind.is_symlink() {
+            symlink(fs::read_link(&path)?, &target)?;
+        } else if kind.is_dir() {
+            fs::create_dir(&target)?;
+            copy_tree(&path, &target)?;
+        } else {
+            fs::copy(&path, &target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Splits a line into words like a shell. Of the shell's syntax, only `'…'` is supported.

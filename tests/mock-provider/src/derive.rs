@@ -9,6 +9,7 @@ mod inputs;
 mod modules;
 mod references;
 mod schemas;
+mod test_files;
 mod usage;
 mod versions;
 
@@ -36,6 +37,9 @@ JSON document that lists them.
                         constraints of the configuration accept this version
   --schemas FILE        take the schemas of the providers in this file, which has the format of
                         `terraform providers schema -json`, instead of deriving them
+  --complete            add what the configuration uses to these schemas if they lack it
+  --tests DIRECTORY     also read the test files in DIRECTORY, which is below the configuration's
+                        directory, and those beside the configuration
 ";
 
 #[derive(Default)]
@@ -44,6 +48,8 @@ struct Options {
     mirror: PathBuf,
     inputs: Option<PathBuf>,
     is_filling: bool,
+    is_completing: bool,
+    tests: Option<String>,
     available: BTreeMap<String, String>,
     /// Schemas by the provider's address.
     schemas: Map<String, Value>,
@@ -63,9 +69,14 @@ impl Options {
                 options.is_filling = true;
                 continue;
             }
+            if argument == "--complete" {
+                options.is_completing = true;
+                continue;
+            }
             let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
             match argument.as_str() {
                 "--into" => mirror = Some(PathBuf::from(value)),
+                "--tests" => options.tests = Some(value.clone()),
                 "--inputs" => options.inputs = Some(value.into()),
                 "--available" => {
                     let (name, version) = value.split_once('@').context("--available needs NAME@VERSION")?;
@@ -90,7 +101,10 @@ impl Options {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
-    let modules = Modules::load(&options.directory)?;
+    let modules = match &options.tests {
+        Some(tests) => Modules::load_with_tests(&options.directory, tests)?,
+        None => Modules::load(&options.directory)?,
+    };
     let mut providers = Map::new();
     for (address, usage) in usage::collect(&modules) {
         let available = options.available.get(&address);
@@ -100,7 +114,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             None => {
                 let version = versions::choose(&usage.constraints);
                 let (schemas, source) = match options.schemas.get(&address) {
-                    Some(schemas) => (used_part(schemas, &usage), "mock with given schemas"),
+                    Some(schemas) => {
+                        let mut schemas = used_part(schemas, &usage);
+                        if options.is_completing {
+                            complete(&mut schemas, &schemas::document(&usage));
+                        }
+                        (schemas, "mock with given schemas")
+                    }
                     None => (schemas::document(&usage), "mock"),
                 };
                 write_package(&options.mirror, &address, &version, &schemas)?;
@@ -143,6 +163,34 @@ fn used_part(schemas: &Value, usage: &ProviderUsage) -> Value {
         }
     }
     schemas
+}
+
+/// Adds the attributes and blocks of derived schemas that given schemas lack, because the configuration
+/// uses another version of the provider.
+fn complete(schemas: &mut Value, derived: &Value) {
+    for part in ["resource_schemas", "data_source_schemas", "ephemeral_resource_schemas"] {
+        for (name, schema) in derived[part].as_object().into_iter().flatten() {
+            if let Some(given) = schemas[part].get_mut(name) {
+                complete_block(&mut given["block"], &schema["block"]);
+            }
+        }
+    }
+}
+
+fn complete_block(given: &mut Value, derived: &Value) {
+    let has = |given: &Value, member: &str, name: &str| given[member].get(name).is_some();
+    for (name, attribute) in derived["attributes"].as_object().into_iter().flatten() {
+        if !has(given, "attributes", name) && !has(given, "block_types", name) {
+            given["attributes"][name] = attribute.clone();
+        }
+    }
+    for (name, nested) in derived["block_types"].as_object().into_iter().flatten() {
+        if has(given, "block_types", name) {
+            complete_block(&mut given["block_types"][name]["block"], &nested["block"]);
+        } else if !has(given, "attributes", name) {
+            given["block_types"][name] = nested.clone();
+        }
+    }
 }
 
 /// Writes a package of the mirror: a script that serves the schemas in the file beside it.

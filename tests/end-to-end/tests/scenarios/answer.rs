@@ -21,13 +21,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::diagnostics;
 use crate::events;
 use crate::folder::{Fate, Folder};
-use crate::layout::lay_out;
 use crate::names::Names;
 
-use wardian_end_to_end::{CommandLine, Output};
+use wardian_end_to_end::{CommandLine, Output, diagnostics, lay_out};
 
 /// Backups that the `state` commands create. The name contains the time in seconds.
 static TIMED_BACKUP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\.\d{10}\.backup$").unwrap());

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::diagnostics::summary;
 use wardian_end_to_end::CommandLine;
+use wardian_end_to_end::diagnostics::summary;
 
 use crate::scenario::IN_ORDER;
 

@@ -13,21 +13,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
 mod answer;
-mod diagnostics;
 mod differences;
 mod events;
 mod folder;
-mod layout;
 mod names;
 mod run;
 mod scenario;
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use scenario::Scenario;
-use wardian_end_to_end::{Program, each, terraform};
+use wardian_end_to_end::{OpenCases, Program, case_files, each, terraform};
 
 const MIN_SCENARIOS: usize = 120;
 
@@ -48,34 +44,17 @@ fn scenarios_match_terraform() {
             }
         });
     }
-    let open = open();
-    for name in open.keys() {
-        assert!(all.iter().any(|scenario| scenario.name == *name), "open.txt: there is no {name}");
-    }
-    let problems = each(&chosen, |scenario| {
-        let differing = check(scenario);
-        match (differing, open.contains_key(&scenario.name)) {
-            (Some(difference), false) => Some(difference),
-            (Some(difference), true) if asked_for.is_some() => Some(difference),
-            (None, true) => Some(format!("{} is the same now: strike it out of open.txt", scenario.name)),
-            (Some(_), true) | (None, false) => None,
-        }
-    });
-    let failures: Vec<String> = problems.into_iter().flatten().collect();
-    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), chosen.len(), failures.join("\n"));
-}
-
-/// Returns the scenarios that do not match yet, with the reasons.
-fn open() -> BTreeMap<String, String> {
-    let text = fs::read_to_string(here().join("open.txt")).unwrap();
-    text.lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .map(|line| {
-            let (name, reason) = line.split_once(" # ").unwrap_or((line, ""));
-            assert!(!reason.is_empty(), "open.txt: a reason is needed: {line}");
-            (name.to_owned(), reason.to_owned())
-        })
-        .collect()
+    let open = OpenCases::read(&here().join("open.txt"));
+    open.assert_exist(all.iter().map(|scenario| &*scenario.name));
+    open.assert_differences(
+        &chosen,
+        asked_for.is_some(),
+        |scenario| &scenario.name,
+        |scenario| {
+            let seen = run::all_steps(&Program::Wardian, scenario);
+            differences::between(scenario, &scenario.answer(), &seen)
+        },
+    );
 }
 
 fn here() -> PathBuf {
@@ -84,22 +63,5 @@ fn here() -> PathBuf {
 
 /// Returns all scenarios, sorted by name.
 fn every_scenario() -> Vec<Scenario> {
-    let mut paths = Vec::new();
-    for group in fs::read_dir(here().join("data")).unwrap() {
-        for entry in fs::read_dir(group.unwrap().path()).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_some_and(|extension| extension == "txt") {
-                paths.push(path);
-            }
-        }
-    }
-    paths.sort();
-    paths.iter().map(|path| Scenario::read(path)).collect()
-}
-
-/// Returns the difference from the recorded answer.
-fn check(scenario: &Scenario) -> Option<String> {
-    let seen = run::all_steps(&Program::Wardian, scenario);
-    differences::between(scenario, &scenario.answer(), &seen)
-        .map(|difference| format!("==== {}\n{difference}", scenario.name))
+    case_files(&here().join("data")).into_iter().map(|(name, path)| Scenario::read(name, path)).collect()
 }

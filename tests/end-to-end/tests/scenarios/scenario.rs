@@ -1,7 +1,7 @@
 //! Reads a scenario from its file.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use wardian_end_to_end::{CommandLine, Step, sections};
 
@@ -62,12 +62,9 @@ pub enum Side {
 }
 
 impl Scenario {
-    pub fn read(path: &Path) -> Self {
-        let text = fs::read_to_string(path).unwrap();
-        let group = path.parent().unwrap().file_name().unwrap().to_string_lossy();
-        let name = format!("{group}/{}", path.file_stem().unwrap().to_string_lossy());
-        let mut scenario =
-            Self { name, steps: Vec::new(), differences: Vec::new(), by_hand: None, path: path.to_owned() };
+    pub fn read(name: String, path: PathBuf) -> Self {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut scenario = Self { name, steps: Vec::new(), differences: Vec::new(), by_hand: None, path };
         for (title, content) in sections(&text).1 {
             scenario.add(&title, content);
         }

@@ -78,6 +78,7 @@ mod state_lock;
 mod state_stores;
 mod terminal_text;
 mod terraform_interop;
+mod test_command;
 #[cfg(unix)]
 mod third_party_provisioners;
 mod tool_patterns;

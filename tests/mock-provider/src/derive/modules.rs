@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use hcl::{Block, Body, Expression};
 
+use super::test_files;
+
 /// The maximum depth of module calls, which ends the reading of a module that calls itself.
 const MAX_DEPTH: usize = 16;
 
@@ -37,13 +39,37 @@ impl Modules {
         Ok(modules)
     }
 
+    /// Loads a configuration with its test files, which are in its directory and in a directory below
+    /// it. The blocks of the test files become blocks of the root module, and the modules that their
+    /// runs execute become modules that the root module calls.
+    pub(crate) fn load_with_tests(root: &Path, test_directory: &str) -> Result<Self> {
+        let mut modules = Self::default();
+        let mut known = BTreeMap::new();
+        let index = modules.add(root, 0, &mut known)?;
+        let mut blocks = Vec::new();
+        for directory in [root.to_owned(), root.join(test_directory)] {
+            if directory.is_dir() {
+                blocks.extend(modules.blocks(&directory, ".tftest.hcl")?);
+            }
+        }
+        for source in test_files::local_sources(&blocks) {
+            let executed = root.join(&source);
+            if executed.is_dir() {
+                let executed = modules.add(&executed, 1, &mut known)?;
+                modules.all[index].calls.insert(format!("run {source}"), executed);
+            }
+        }
+        modules.all[index].blocks.extend(test_files::blocks_with_usage(blocks));
+        Ok(modules)
+    }
+
     fn add(&mut self, directory: &Path, depth: usize, known: &mut BTreeMap<PathBuf, usize>) -> Result<usize> {
         let canonical =
             directory.canonicalize().with_context(|| format!("cannot open {}", directory.display()))?;
         if let Some(index) = known.get(&canonical) {
             return Ok(*index);
         }
-        let blocks = self.blocks(&canonical)?;
+        let blocks = self.blocks(&canonical, ".tf")?;
         let index = self.all.len();
         known.insert(canonical.clone(), index);
         self.directories.push(canonical.clone());
@@ -74,7 +100,7 @@ impl Modules {
             .any(|block| ["backend", "cloud"].contains(&block.identifier()))
     }
 
-    fn blocks(&mut self, directory: &Path) -> Result<Vec<Block>> {
+    fn blocks(&mut self, directory: &Path, ending: &str) -> Result<Vec<Block>> {
         let mut files = Vec::new();
         for entry in
             fs::read_dir(directory).with_context(|| format!("cannot list {}", directory.display()))?
@@ -84,9 +110,9 @@ impl Modules {
             if name.starts_with('.') {
                 continue;
             }
-            if name.ends_with(".tf.json") {
+            if name.ends_with(&format!("{}.json", ending.trim_end_matches(".hcl"))) {
                 self.unread_files.push(format!("{}: JSON is not read", path.display()));
-            } else if path.extension().is_some_and(|extension| extension == "tf") {
+            } else if name.ends_with(ending) {
                 files.push(path);
             }
         }

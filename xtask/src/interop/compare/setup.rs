@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -11,20 +10,17 @@ use serde_json::{Value, json};
 
 use super::options::Options;
 use super::steps::INPUTS;
+use crate::interop::mirrors::{AWS, Mirrors};
 use crate::interop::moto::{self, Server};
 use crate::interop::program::Program;
-use crate::oracle;
 use crate::process;
 use crate::progress::{Step, say};
 use crate::workspace::Workspace;
 
-/// The plugins that are embedded in Wardian.
-const EMBEDDED: &[&str] = &["random", "null", "local", "time", "tfcoremock"];
 /// The maximum size of a configuration with its modules.
 const MAX_COPIED_BYTES: u64 = 200 << 20;
 /// Directories of a repository that no configuration reads.
 const NOT_COPIED: &[&str] = &[".git", ".terraform", "node_modules"];
-const AWS: &str = "registry.terraform.io/hashicorp/aws";
 
 /// The state that the comparisons share.
 pub(crate) struct Setup {
@@ -34,9 +30,7 @@ pub(crate) struct Setup {
     place: PathBuf,
     /// The program that derives and serves mock providers.
     mock: PathBuf,
-    /// Installed providers, by address.
-    available: BTreeMap<String, String>,
-    mirrors: Vec<PathBuf>,
+    mirrors: Mirrors,
     schemas: Vec<PathBuf>,
     is_filling: bool,
     /// The directory of xtask, for the server that emulates AWS.
@@ -80,73 +74,24 @@ impl Setup {
         let place = std::env::temp_dir().join(format!("wardian-compare-{}", std::process::id()));
         fs::create_dir_all(&place).with_context(|| format!("could not create {}", place.display()))?;
         let program = |name, file: &Path| Program { name, file: file.to_owned(), environment: Vec::new() };
-        let mut setup = Self {
+        let wardian = program("wardian", binary);
+        let mut mirrors = Mirrors::new(&wardian, &place)?;
+        mirrors.available.retain(|address, _| !options.is_mocked(address));
+        Ok(Self {
             terraform: program("terraform", terraform),
-            wardian: program("wardian", binary),
+            wardian,
             mock: workspace.host_program("wardian-mock-provider"),
-            available: BTreeMap::new(),
-            mirrors: Vec::new(),
+            mirrors,
             schemas: options.schemas.clone(),
             is_filling: options.is_filling,
             target: workspace.own_target(),
             server: None,
             place,
-        };
-        setup.install_embedded()?;
-        if let Ok(mirror) = crate::interop::mirror() {
-            setup.install_aws(&mirror)?;
-        }
-        setup.available.retain(|address, _| !options.is_mocked(address));
-        Ok(setup)
+        })
     }
 
     pub(crate) fn place(&self) -> &Path {
         &self.place
-    }
-
-    /// Writes packages for Terraform that serve the embedded plugins, with the versions that Wardian
-    /// reports.
-    fn install_embedded(&mut self) -> Result<()> {
-        let probe = self.place.join("probe");
-        fs::create_dir_all(&probe)?;
-        let required: Vec<String> = EMBEDDED
-            .iter()
-            .map(|name| format!("    {name} = {{ source = \"hashicorp/{name}\" }}\n"))
-            .collect();
-        let required = required.concat();
-        let configuration = format!("terraform {{\n  required_providers {{\n{required}  }}\n}}\n");
-        fs::write(probe.join("main.tf"), configuration)?;
-        self.wardian.run(&probe, &["init", "-input=false", "-no-color"])?;
-        let lock =
-            fs::read_to_string(probe.join(".terraform.lock.hcl")).context("init wrote no lock file")?;
-        let report: Value = serde_json::from_str(&self.wardian.run(&probe, &["version", "-json"])?)?;
-        let platform = report["platform"].as_str().context("the program does not report a platform")?;
-        let mirror = self.place.join("embedded");
-        for (address, version) in oracle::locked_versions(&lock) {
-            let name = address.rsplit('/').next().unwrap_or_default();
-            let package = mirror.join(&address).join(&version).join(platform);
-            fs::create_dir_all(&package)?;
-            let script = package.join(format!("terraform-provider-{name}_v{version}"));
-            let program = self.wardian.file.display();
-            fs::write(&script, format!("#!/bin/sh\nexec '{program}' serve -protocol=6 hashicorp/{name}\n"))?;
-            fs::set_permissions(&script, fs::Permissions::from_mode(0o755))
-                .with_context(|| format!("could not make {} executable", script.display()))?;
-            self.available.insert(address, version);
-        }
-        self.mirrors.push(mirror);
-        Ok(())
-    }
-
-    fn install_aws(&mut self, mirror: &Path) -> Result<()> {
-        let versions = fs::read_dir(mirror.join(AWS))?;
-        let versions: Vec<String> = versions
-            .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
-            .collect();
-        if let Some(version) = versions.into_iter().max() {
-            self.available.insert(AWS.to_owned(), version);
-            self.mirrors.push(mirror.to_owned());
-        }
-        Ok(())
     }
 
     /// Derives the mock providers of a configuration, and determines the files that must be copied.
@@ -159,7 +104,7 @@ impl Setup {
         let mut derive = std::process::Command::new(&self.mock);
         derive.args(["derive", "--into"]).arg(own.join("mirror"));
         derive.arg("--inputs").arg(own.join(INPUTS));
-        for (address, version) in &self.available {
+        for (address, version) in &self.mirrors.available {
             derive.arg("--available").arg(format!("{address}@{version}"));
         }
         if self.is_filling {
@@ -200,16 +145,7 @@ impl Setup {
     /// Returns the environment of both programs.
     pub(crate) fn environment(&mut self, project: &Project) -> Result<Vec<(String, String)>> {
         let settings = self.place.join("settings.tfrc");
-        let own = project.own.join("mirror");
-        let mirrors: Vec<String> = [&own]
-            .into_iter()
-            .chain(&self.mirrors)
-            .map(|path| {
-                format!("  filesystem_mirror {{\n    path = {:?}\n  }}\n", path.display().to_string())
-            })
-            .collect();
-        let mirrors = mirrors.concat();
-        fs::write(&settings, format!("provider_installation {{\n{mirrors}}}\n"))?;
+        fs::write(&settings, self.mirrors.settings(&project.own.join("mirror")))?;
         let mut environment: BTreeMap<&str, String> = [
             ("TF_CLI_CONFIG_FILE", settings.display().to_string()),
             ("WARDIAN_CACHE_DIR", self.place.join("cache").display().to_string()),

@@ -5,10 +5,15 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*m").unwrap());
-static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│╷ ]*(Error|Warning): (.*)$").unwrap());
-static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│ ]*  on (\S+) line (\d+)").unwrap());
-static ANY_BAR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[╷╵]").unwrap());
+static COLOUR: LazyLock<Regex> = LazyLock::new(|| pattern("\u{1b}\\[[0-9;]*m"));
+static START: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[│╷ ]*(Error|Warning): (.*)$"));
+static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[│ ]*  on (\S+) line (\d+)"));
+static ANY_BAR: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[╷╵]"));
+
+#[expect(clippy::expect_used, reason = "the patterns are constants")]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is valid")
+}
 
 /// Removes colors from text.
 pub fn plain(text: &str) -> String {
