@@ -520,7 +520,7 @@ impl AppContext {
             audit_log: Arc::clone(&self.audit_log),
             states: self.confinement.as_ref().map(HostConfinement::state_gate).unwrap_or_default(),
             backends: match &self.confinement {
-                None => OtherBackends::All(self.backend_host(true)),
+                None => OtherBackends::All(Box::new(self.backend_host(true))),
                 Some(_) => OtherBackends::Permitted(Arc::new(self.untrusted_services()?)),
             },
             remote_states: RemoteStates::new(self),

@@ -79,9 +79,9 @@ impl OtherBackend {
         // An untrusted configuration does not receive sensitive values: the engine withholds marked ones.
         let marks_secrets = matches!(sources.backends, OtherBackends::Permitted(_));
         let outputs = state.map(|state| state.outputs.into_iter()).map(|outputs| {
-            outputs.map(|(name, output)| match output.sensitive && marks_secrets {
-                true => (name, output.value.with_marks(Marks::SENSITIVE)),
-                false => (name, output.value),
+            outputs.map(|(name, output)| {
+                let is_marked = output.sensitive && marks_secrets;
+                (name, if is_marked { output.value.with_marks(Marks::SENSITIVE) } else { output.value })
             })
         });
         Ok(outputs.map(Iterator::collect))
@@ -126,7 +126,7 @@ impl OtherBackend {
         let permitted;
         let (host, workspaces) = match &sources.backends {
             OtherBackends::None => return Err(not_permitted("only states in local files can be read here")),
-            OtherBackends::All(host) => (host, None),
+            OtherBackends::All(host) => (&**host, None),
             OtherBackends::Permitted(rules) => {
                 permitted = rules.permit(self.kind.name(), self.config.value()).map_err(|reason| {
                     not_permitted(&format!(

@@ -26,7 +26,7 @@ pub trait RemoteStateEncryption: fmt::Debug + Send + Sync {
 pub enum OtherBackends {
     #[default]
     None,
-    All(BackendHost),
+    All(Box<BackendHost>),
     /// Those that rules permit: the configuration is not trusted.
     Permitted(Arc<dyn BackendRules>),
 }

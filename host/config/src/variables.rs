@@ -234,8 +234,7 @@ fn converted(
     if accepted.is_null() && !variable.nullable {
         if variable.is_required() {
             let detail = format!(
-                "The variable \"{name}\" must not be null (nullable = false), but {} sets it to null.",
-                origin
+                "The variable \"{name}\" must not be null (nullable = false), but {origin} sets it to null."
             );
             problems.push(located(Diagnostic::error("Required variable not set", detail)));
         }

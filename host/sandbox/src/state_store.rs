@@ -145,7 +145,7 @@ impl StateStorePlugin for ComponentStateStores {
             instance: Mutex::new(Life::Open(None)),
         };
         let (instance, warnings) = store.configured(context).await?;
-        *store.instance.lock().await = Life::Open(Some(instance));
+        *store.instance.lock().await = Life::Open(Some(Box::new(instance)));
         Ok(Reported { value: Arc::new(store), warnings })
     }
 }
@@ -203,7 +203,7 @@ struct ComponentStateStore {
 
 enum Life {
     /// The instance, unless it must be created first.
-    Open(Option<Configured>),
+    Open(Option<Box<Configured>>),
     Closed,
 }
 
@@ -262,7 +262,7 @@ impl ComponentStateStore {
         };
         let mut configured = match instance.take() {
             Some(configured) => configured,
-            None => self.configured(context).await?.0,
+            None => Box::new(self.configured(context).await?.0),
         };
         let result = or_diagnostics(call, make(&mut configured).await)?;
         configured.instance.end_call();

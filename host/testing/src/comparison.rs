@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn types_are_shown_if_values_look_the_same() {
-        let found = notes_of(r#"[tostring(1)] == [1]"#);
+        let found = notes_of("[tostring(1)] == [1]");
         assert_eq!(found, ["[0] is \"1\" on the left side, 1 on the right side"]);
         let found = notes_of("[tolist([])] == [[]]");
         assert_eq!(found, ["both sides have the same parts, but different types"]);

@@ -76,7 +76,9 @@ impl CoverageReport {
             self.files.entry(span.file.name().to_owned()).or_default().push(part);
         };
         let add_conditions = |add: &mut dyn FnMut(PartKind, &Span), conditions: &[Condition]| {
-            conditions.iter().for_each(|condition| add(PartKind::Condition, &condition.span));
+            for condition in conditions {
+                add(PartKind::Condition, &condition.span);
+            }
         };
         for resource in resources.values() {
             add(PartKind::Resource, &resource.span);

@@ -105,7 +105,7 @@ impl Setup {
     }
 }
 
-impl<'s, 'a> RunInputs<'s, 'a> {
+impl<'a> RunInputs<'_, 'a> {
     /// Executes the run on a state.
     pub(crate) async fn execute(self, state: State) -> Executed<'a> {
         let started = SystemTime::now();

@@ -55,7 +55,7 @@ pub struct TestReport {
     pub has_left_objects: bool,
 }
 
-impl<'a> TestSuite<'a> {
+impl TestSuite<'_> {
     /// Executes the selected files in the order of their paths.
     pub async fn execute(&self) -> TestReport {
         let files: Vec<&TestFile> = self.tests.files.values().filter(|file| self.is_selected(file)).collect();
@@ -268,7 +268,7 @@ impl<'s, 'a> FileExecution<'s, 'a> {
         let (suite, configurations, file) = (self.suite, self.configurations, self.file);
         let (globals, outputs) = (&self.globals, &self.outputs);
         let executions = runs.iter().zip(&keys).map(|(run, key)| {
-            let state = self.states.get(key).map(|known| known.state.clone()).unwrap_or_else(State::default);
+            let state = self.states.get(key).map(|known| known.state.clone()).unwrap_or_default();
             let inputs = RunInputs {
                 host: suite.host,
                 configurations,

@@ -111,7 +111,7 @@ pub(crate) fn answer(rpc: &str, request: Bytes) -> Reply {
         }
         "ConfigureStateStore" => {
             let store = config(read!(configure_state_store).config.as_ref());
-            let chunk_size = if store.fault == "chunk-size" { 0 } else { CHUNK as i64 };
+            let chunk_size = if store.fault == "chunk-size" { 0 } else { length(CHUNK) };
             *CONFIGURED.lock().unwrap_or_else(PoisonError::into_inner) = Some(store);
             one(&six::configure_state_store::Response {
                 diagnostics: Vec::new(),
@@ -131,6 +131,10 @@ pub(crate) fn answer(rpc: &str, request: Bytes) -> Reply {
     }
 }
 
+fn length(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
 fn read_state(id: &str) -> Reply {
     let store = store();
     let state = fs::read(store.state(id)).unwrap_or_default();
@@ -144,8 +148,8 @@ fn read_state(id: &str) -> Reply {
         let start = index * size;
         messages.push(six::read_state_bytes::Response {
             bytes: Bytes::copy_from_slice(bytes),
-            total_length: total as i64,
-            range: Some(six::StateRange { start: start as i64, end: (start + bytes.len() - 1) as i64 }),
+            total_length: length(total),
+            range: Some(six::StateRange { start: length(start), end: length(start + bytes.len() - 1) }),
             diagnostics: Vec::new(),
         });
     }
@@ -163,15 +167,15 @@ pub(crate) fn write(mut body: Bytes) -> Reply {
     let (mut id, mut state, mut problem) = (String::new(), Vec::new(), None);
     while body.remaining() >= 5 {
         body.advance(1);
-        let length = body.get_u32() as usize;
-        let frame = body.split_to(length.min(body.len()));
+        let size = body.get_u32() as usize;
+        let frame = body.split_to(size.min(body.len()));
         let chunk = six::write_state_bytes::RequestChunk::decode(frame).unwrap_or_default();
         if let Some(meta) = chunk.meta {
             id = meta.state_id;
         }
         let range = chunk.range.unwrap_or_default();
-        let is_expected = range.start == state.len() as i64
-            && range.end + 1 == range.start + chunk.bytes.len() as i64
+        let is_expected = range.start == length(state.len())
+            && range.end + 1 == range.start + length(chunk.bytes.len())
             && chunk.bytes.len() <= CHUNK;
         if !is_expected {
             problem = Some(error("Invalid chunk", "The chunk does not follow the previous ones."));

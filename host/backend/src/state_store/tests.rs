@@ -36,6 +36,7 @@ impl Memory {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the methods of the trait return results")]
 fn answer<T>(value: T) -> StoreResult<T> {
     Ok(Reported { value, warnings: PluginDiagnostics::new() })
 }

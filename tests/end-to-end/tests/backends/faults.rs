@@ -209,7 +209,7 @@ impl<'a> User<'a> {
     fn journals(&self) -> usize {
         let remote = fs::read_dir(self.project.path(".terraform/journals")).map_or(0, Iterator::count);
         // The journal of a local state is next to its file.
-        let beside = self.peer._files.path();
+        let beside = self.peer.files.path();
         let local = fs::read_dir(beside).into_iter().flatten().flatten();
         let local = local.filter(|entry| entry.file_name().to_string_lossy().ends_with(".journal"));
         remote + local.count()

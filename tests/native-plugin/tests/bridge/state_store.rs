@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tempfile::TempDir;
 use wardian_legacy_grpc_bridge::{Bridge, NativePlugin};
 use wardian_plugin::{
@@ -54,8 +55,8 @@ fn context() -> CallContext {
 }
 
 /// Returns 250 bytes, which are three chunks of the plugin.
-fn parts() -> Vec<String> {
-    vec!["a".repeat(120), "b".repeat(130)]
+fn parts() -> Vec<Bytes> {
+    vec!["a".repeat(120).into(), "b".repeat(130).into()]
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,7 +67,7 @@ async fn states_are_transferred_in_chunks_listed_and_deleted() {
     let store = world.open("").await.unwrap();
     assert_eq!(store.read(&context(), "default").await.unwrap().value, b"");
     store.write(&context(), "default", &parts()).await.unwrap();
-    store.write(&context(), "b", &["{}".to_owned()]).await.unwrap();
+    store.write(&context(), "b", &[Bytes::from_static(b"{}")]).await.unwrap();
     assert_eq!(store.read(&context(), "default").await.unwrap().value, parts().concat().as_bytes());
     assert_eq!(store.states(&context()).await.unwrap().value, ["b", "default"]);
     store.delete(&context(), "b").await.unwrap();
@@ -129,7 +130,7 @@ async fn failed_write_does_not_change_the_state() {
     let store = world.open("").await.unwrap();
     store.write(&context(), "default", &parts()).await.unwrap();
     let full = world.open("full").await.unwrap();
-    let problem = only(&full.write(&context(), "default", &["{}".to_owned()]).await.unwrap_err());
+    let problem = only(&full.write(&context(), "default", &[Bytes::from_static(b"{}")]).await.unwrap_err());
     assert!(problem.contains("No space: The store is full."), "{problem}");
     assert_eq!(store.read(&context(), "default").await.unwrap().value, parts().concat().as_bytes());
 }

@@ -28,6 +28,10 @@ pub(crate) enum Operation {
 }
 
 type Action = Box<dyn Fn() + Send + Sync>;
+type ActionOn<T> = Box<dyn Fn(T) + Send + Sync>;
+/// Causes a fault of this number of operations.
+type Fail = Box<dyn Fn(Operation, &Fault, usize) + Send + Sync>;
+type Put = Box<dyn Fn(&str) + Send + Sync>;
 
 /// A backend with an empty storage, and the actions that cause its faults.
 pub(crate) struct Peer {
@@ -35,21 +39,21 @@ pub(crate) struct Peer {
     pub(crate) block: String,
     pub(crate) variables: Vec<(String, String)>,
     /// Causes a fault of the next requests.
-    pub(crate) fail: Option<Box<dyn Fn(Operation, &Fault, usize) + Send + Sync>>,
+    pub(crate) fail: Option<Fail>,
     pub(crate) clear: Action,
     /// Returns the number of faults that have not occurred yet.
     pub(crate) pending: Box<dyn Fn() -> usize + Send + Sync>,
     /// Replaces the stored bytes.
-    pub(crate) put: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    pub(crate) put: Option<Put>,
     /// Takes the lock from the process that holds it; [`None`] if `force-unlock` does.
     pub(crate) end_lock: Option<Action>,
     /// Rejects the credentials of all requests.
     pub(crate) deny: Option<Action>,
     /// Makes the storage read-only, and reverts it.
-    pub(crate) make_read_only: Option<Box<dyn Fn(bool) + Send + Sync>>,
+    pub(crate) make_read_only: Option<ActionOn<bool>>,
     /// A block that names a bucket, table or database that does not exist.
     pub(crate) missing: Option<String>,
-    pub(crate) _files: TempDir,
+    pub(crate) files: TempDir,
 }
 
 fn block(name: &str, arguments: &str) -> String {
@@ -93,7 +97,7 @@ impl Peer {
             deny: None,
             make_read_only: None,
             missing: None,
-            _files: files,
+            files,
         }
     }
 }
