@@ -157,15 +157,12 @@ mod tests {
     #[test]
     fn every_set_argument_is_found() {
         let object = Value::object([
-            ("bucket".into(), Value::string("b")),
-            ("unset".into(), Value::null(Type::String)),
-            ("encrypt".into(), Value::bool(true)),
-            ("unknown".into(), Value::unknown(Type::String)),
-            ("endpoints".into(), Value::object([("s3".into(), Value::string("https://x"))])),
-            (
-                "workspaces".into(),
-                Value::tuple([Value::object([("name".into(), Value::string("w"))]), Value::string("y")]),
-            ),
+            ("bucket", Value::string("b")),
+            ("unset", Value::null(Type::String)),
+            ("encrypt", Value::bool(true)),
+            ("unknown", Value::unknown(Type::String)),
+            ("endpoints", Value::object([("s3", Value::string("https://x"))])),
+            ("workspaces", Value::tuple([Value::object([("name", Value::string("w"))]), Value::string("y")])),
         ]);
         let mut given = Vec::new();
         add_arguments(&object, "", &mut given);
