@@ -134,13 +134,15 @@ fn add_arguments(value: &Value, name: &str, given: &mut Vec<ServiceArgument>) {
     match value.view() {
         View::Null => {}
         View::Object(members) | View::Map(members) => {
-            for (member, value) in members.iter() {
+            for (member, value) in members {
                 let nested = if name.is_empty() { member.to_string() } else { format!("{name}.{member}") };
                 add_arguments(value, &nested, given);
             }
         }
         View::List(elements) | View::Set(elements) | View::Tuple(elements) => {
-            elements.iter().for_each(|element| add_arguments(element, name, given));
+            for element in elements {
+                add_arguments(element, name, given);
+            }
         }
         _ => {
             let text = convert::convert(value, &Type::String).ok();

@@ -294,7 +294,7 @@ mod tests {
     fn problem(level: Level, text: &str) -> String {
         let file = SourceFile::new("wardian.policy.hcl", text);
         let problems = PolicyFile::parse(level, &file, Path::new("/srv")).unwrap_err();
-        problems.iter().map(|one| one.detail.to_string()).collect()
+        problems.iter().map(|one| one.detail.clone()).collect()
     }
 
     fn arguments(given: &[(&str, &str)]) -> Vec<ServiceArgument> {

@@ -11,31 +11,39 @@ use crate::service_server::Service;
 #[derive(Debug)]
 pub struct Objects {
     token: String,
-    objects: Mutex<(BTreeMap<String, (u64, Vec<u8>)>, u64)>,
+    stored: Mutex<Stored>,
+}
+
+#[derive(Debug, Default)]
+struct Stored {
+    /// The version and the content of each object.
+    objects: BTreeMap<String, (u64, Vec<u8>)>,
+    /// The number of versions that were created.
+    versions: u64,
 }
 
 impl Objects {
     /// Returns a service that requires this bearer token.
     pub fn new(token: &str) -> Self {
-        Self { token: token.to_owned(), objects: Mutex::default() }
+        Self { token: token.to_owned(), stored: Mutex::default() }
     }
 
     /// Returns the content of an object.
     pub fn object(&self, name: &str) -> Option<Vec<u8>> {
-        Some(self.objects.lock().unwrap().0.get(name)?.1.clone())
+        Some(self.stored.lock().unwrap().objects.get(name)?.1.clone())
     }
 
     /// Stores an object.
     pub fn put(&self, name: &str, content: impl Into<Vec<u8>>) {
-        let mut objects = self.objects.lock().unwrap();
-        objects.1 += 1;
-        let version = objects.1;
-        objects.0.insert(name.to_owned(), (version, content.into()));
+        let mut stored = self.stored.lock().unwrap();
+        stored.versions += 1;
+        let version = stored.versions;
+        stored.objects.insert(name.to_owned(), (version, content.into()));
     }
 
     /// Returns the names of all objects.
     pub fn names(&self) -> Vec<String> {
-        self.objects.lock().unwrap().0.keys().cloned().collect()
+        self.stored.lock().unwrap().objects.keys().cloned().collect()
     }
 }
 
@@ -45,7 +53,7 @@ impl Service for Objects {
             return Response::new(401, "a token is required");
         }
         let name = request.path().rsplit('/').next().unwrap_or_default().to_owned();
-        let current = self.objects.lock().unwrap().0.get(&name).cloned();
+        let current = self.stored.lock().unwrap().objects.get(&name).cloned();
         let etag = current.as_ref().map(|(version, _)| format!("\"{version}\""));
         let fails = match (request.header("if-none-match"), request.header("if-match")) {
             (Some("*"), _) => current.is_some(),
@@ -65,7 +73,7 @@ impl Service for Objects {
                 Response::new(201, "")
             }
             ("DELETE", Some(_)) => {
-                self.objects.lock().unwrap().0.remove(&name);
+                self.stored.lock().unwrap().objects.remove(&name);
                 Response::new(204, "")
             }
             (_, None) => Response::new(404, "no such object"),

@@ -183,7 +183,7 @@ impl AppContext {
                 remove(&state_path)?;
             } else {
                 let RecordOwner { file, key, run, kept } = owner;
-                let unfinished = incomplete.iter().map(|intent| intent.address.to_string()).collect();
+                let unfinished = incomplete.iter().map(|intent| intent.address.clone()).collect();
                 let state = LeftState { file, key, run, state: (*state).clone(), unfinished };
                 left.push(LeftRecord { state, kept });
             }

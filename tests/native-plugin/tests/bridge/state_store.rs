@@ -68,7 +68,7 @@ async fn states_are_transferred_in_chunks_listed_and_deleted() {
     assert_eq!(store.read(&context(), "default").await.unwrap().value, b"");
     store.write(&context(), "default", &parts()).await.unwrap();
     store.write(&context(), "b", &[Bytes::from_static(b"{}")]).await.unwrap();
-    assert_eq!(store.read(&context(), "default").await.unwrap().value, parts().concat().as_bytes());
+    assert_eq!(store.read(&context(), "default").await.unwrap().value, parts().concat());
     assert_eq!(store.states(&context()).await.unwrap().value, ["b", "default"]);
     store.delete(&context(), "b").await.unwrap();
     assert_eq!(store.states(&context()).await.unwrap().value, ["default"]);
@@ -132,7 +132,7 @@ async fn failed_write_does_not_change_the_state() {
     let full = world.open("full").await.unwrap();
     let problem = only(&full.write(&context(), "default", &[Bytes::from_static(b"{}")]).await.unwrap_err());
     assert!(problem.contains("No space: The store is full."), "{problem}");
-    assert_eq!(store.read(&context(), "default").await.unwrap().value, parts().concat().as_bytes());
+    assert_eq!(store.read(&context(), "default").await.unwrap().value, parts().concat());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -166,7 +166,7 @@ async fn plugin_that_crashed_is_started_and_configured_again() {
     store.write(&context(), "default", &parts()).await.unwrap();
     let problem = only(&store.delete(&context(), "default").await.unwrap_err());
     assert!(problem.contains("Plugin crashed"), "{problem}");
-    assert_eq!(store.read(&context(), "default").await.unwrap().value, parts().concat().as_bytes());
+    assert_eq!(store.read(&context(), "default").await.unwrap().value, parts().concat());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,8 @@
 //! `wardian test cleanup`: destroys the objects that earlier tests have left, because they were
 //! interrupted, could not destroy them, or have `skip_cleanup`.
 
+use std::fmt::Write as _;
+
 use wardian_app::testing::LeftRecord;
 use wardian_diagnostic::Diagnostic;
 use wardian_printable::{PrintableText, append, printable};
@@ -22,13 +24,14 @@ pub(super) fn check_nothing_left(left: &[LeftRecord]) -> Outcome<()> {
     for record in left {
         let state = &record.state;
         for object in objects(&state.state) {
-            detail.push_str(&format!("  - {} of {}/{}\n", described(&object), state.file, state.run));
+            let _ = writeln!(detail, "  - {} of {}/{}", described(&object), state.file, state.run);
         }
         for address in &state.unfinished {
-            detail.push_str(&format!(
-                "  - {address} of {}/{}, whose operation was interrupted: it may exist\n",
+            let _ = writeln!(
+                detail,
+                "  - {address} of {}/{}, whose operation was interrupted: it may exist",
                 state.file, state.run
-            ));
+            );
         }
     }
     detail.push_str("\nDestroy them with `wardian test cleanup` before the tests are executed again.");

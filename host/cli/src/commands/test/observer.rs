@@ -154,10 +154,8 @@ impl<'a> ShellObserver<'a> {
     fn suite_completed(&self, status: TestStatus, counts: TestCounts) {
         let TestCounts { passed, failed, errored, skipped } = counts;
         let word = if status <= TestStatus::Pass { "Success!" } else { "Failure!" };
-        let mut rest = format!("{passed} passed, {} failed", failed + errored);
-        if skipped > 0 {
-            rest.push_str(&format!(", {skipped} skipped"));
-        }
+        let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+        let rest = format!("{passed} passed, {} failed{skipped}", failed + errored);
         let status = if status == TestStatus::Pending { TestStatus::Pass } else { status };
         self.message(None, None, format!("{word} {rest}."), TestBody::Summary { status, counts });
         let paint = if status <= TestStatus::Pass { Paint::Success } else { Paint::Failure };
