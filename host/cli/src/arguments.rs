@@ -115,12 +115,6 @@ pub(crate) enum Command {
     /// made or was denied, and for which resources. With -suggest-policy, prints the smallest
     /// policy that the run needs.
     Audit(AuditCommandArguments),
-    /// Execute the tests of the configuration.
-    ///
-    /// Runs the test files (.tftest.hcl and .tftest.json) in this directory and in `tests`: creates the
-    /// objects of each run, or only a plan, checks the assertions, and destroys the objects again. With
-    /// mocks, nothing is created.
-    Test(TestArguments),
     /// Try expressions against the state.
     ///
     /// Reads expressions line by line and prints their values. Changes nothing.
@@ -195,6 +189,12 @@ pub(crate) enum Command {
     ///
     /// `wardian apply -replace=ADDRESS` shows the plan and replaces the object in one step.
     Taint(TaintArguments),
+    /// Execute the tests of the configuration.
+    ///
+    /// Runs the test files (.tftest.hcl and .tftest.json) in this directory and in `tests`: creates the
+    /// objects of each run, or only a plan, checks the assertions, and destroys the objects again. With
+    /// mocks, nothing is created.
+    Test(TestArguments),
     /// Remove the tainted mark from an object.
     Untaint(UntaintArguments),
     /// Show the versions of Wardian and of the selected plugins.

@@ -171,12 +171,6 @@ impl Reader<'_> {
         }
         let path = format!("{} {name}", self.path()).trim_start().to_owned();
         let Some(found) = self.command.find_subcommand(name) else {
-            if unsupported::has_command(&path) {
-                return Err(self.wrong(
-                    "Not available yet",
-                    format!("Terraform's command \"{path}\" is not available yet."),
-                ));
-            }
             let names = self.command.get_subcommands().map(Command::get_name);
             let meant = did_you_mean(name, names);
             return Err(self.wrong("Unknown command", format!("There is no command \"{path}\".{meant}")));

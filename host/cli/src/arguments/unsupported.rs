@@ -1,8 +1,5 @@
-//! Terraform's commands and options that are not available yet. They are recognized by name, and
-//! the error message therefore does not describe them as unknown.
-
-/// Commands, with their parents.
-const COMMANDS: [&str; 0] = [];
+//! Terraform's options that are not available yet. They are recognized by name, and the error
+//! message therefore does not describe them as unknown.
 
 /// Options by command, whether or not they take a value.
 const OPTIONS: [(&str, &[&str]); 3] = [
@@ -10,11 +7,6 @@ const OPTIONS: [(&str, &[&str]); 3] = [
     ("plan", &["allow-deferral"]),
     ("apply", &["allow-deferral"]),
 ];
-
-/// Returns whether a command of Terraform is not available yet.
-pub(super) fn has_command(command: &str) -> bool {
-    COMMANDS.contains(&command)
-}
 
 /// Returns whether a command's option is not available yet.
 pub(super) fn has_option(command: &str, option: &str) -> bool {

@@ -15,7 +15,6 @@ fn invalid_command_lines_are_rejected() {
     let project = Project::new(&[]);
     assert_seen!("unknown_command", project.run("aply").ended_with(1));
     assert_seen!("unknown_option", project.run("plan -tarket=x").ended_with(1));
-    assert_seen!("later_command", project.run("test").ended_with(1));
     assert_seen!("later_option", project.run("plan -allow-deferral").ended_with(1));
     assert_seen!("bad_target", project.run("plan -target=a..b").ended_with(1));
     assert_seen!("extra_argument", project.run("plan here").ended_with(1));
