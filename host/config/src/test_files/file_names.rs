@@ -39,9 +39,10 @@ impl FileSuffixes {
         names.iter().filter(|name| has_suffix(name) && !is_replaced(name)).cloned().collect()
     }
 
-    /// Returns a name without its suffix.
+    /// Returns a name without its suffix, unless the file is in JSON syntax. Terraform records such names.
     pub(super) fn strip<'a>(&self, name: &'a str) -> &'a str {
-        let mut suffixes = self.terraform.iter().chain(&self.opentofu);
+        let mut suffixes =
+            self.terraform.iter().chain(&self.opentofu).filter(|suffix| !suffix.ends_with(".json"));
         suffixes.find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
     }
 }

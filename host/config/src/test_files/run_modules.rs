@@ -83,8 +83,8 @@ impl RunModules {
     }
 }
 
-/// Returns the key of a run's module: `test`, the components of the file's path without its suffix, and
-/// the run's name.
+/// Returns the key of a run's module: `test`, the components of the file's path without the suffix of the
+/// native syntax, and the run's name.
 fn run_key(file: &TestFile, run: &TestRun) -> RunKey {
     let path = TEST_FILES.strip(&file.path).replace('/', ".");
     RunKey { key: format!("test.{path}.{}", run.name), name: run.name.clone() }
