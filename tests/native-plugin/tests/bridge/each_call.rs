@@ -263,6 +263,18 @@ pub(crate) fn apply() -> ApplyRequest {
 /// Calls that served plugins support, but that the host does not make to native plugins.
 const ANSWERED: [&str; 2] = ["GetMetadata", "GetFunctions"];
 
+/// The calls of state stores, which only protocol 6 has. The tests in `state_store.rs` make them.
+const OF_STATE_STORES: [&str; 8] = [
+    "ValidateStateStoreConfig",
+    "ConfigureStateStore",
+    "ReadStateBytes",
+    "WriteStateBytes",
+    "LockState",
+    "UnlockState",
+    "GetStates",
+    "DeleteState",
+];
+
 /// Verifies that the page lists each call of the protocol with both of its names.
 #[test]
 fn documentation_lists_every_call() {
@@ -277,7 +289,12 @@ fn documentation_lists_every_call() {
     };
     let (five, six) = (described("5"), described("6"));
     let count = CALLS.len() + ANSWERED.len();
-    assert_eq!((five.len(), six.len()), (count, count));
+    assert_eq!((five.len(), six.len()), (count, count + OF_STATE_STORES.len()));
+    let row = OF_STATE_STORES.map(|name| format!("`{name}`")).join(", ");
+    assert!(page.contains(&format!("| - | {row} | 6.10 |")), "{row}");
+    for name in OF_STATE_STORES {
+        assert!(six.iter().any(|described| described == name), "{name}");
+    }
     for name in ANSWERED {
         assert!(five.iter().chain(&six).filter(|described| *described == name).count() == 2, "{name}");
         assert!(page.contains(&format!("| `{name}` | the same |")), "{name}");
