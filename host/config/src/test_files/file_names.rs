@@ -41,8 +41,8 @@ impl FileSuffixes {
 
     /// Returns a name without its suffix, unless the file is in JSON syntax. Terraform records such names.
     pub(super) fn strip<'a>(&self, name: &'a str) -> &'a str {
-        let mut suffixes =
-            self.terraform.iter().chain(&self.opentofu).filter(|suffix| !suffix.ends_with(".json"));
-        suffixes.find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+        let [native, _] = self.terraform;
+        let [opentofu, _] = self.opentofu;
+        name.strip_suffix(native).or_else(|| name.strip_suffix(opentofu)).unwrap_or(name)
     }
 }
