@@ -519,7 +519,7 @@ fn modules_of_runs_have_the_keys_of_terraform() {
     assert!(problems.is_empty(), "{problems}");
     let missing: Vec<(String, String)> =
         modules.missing.iter().map(|module| (module.key(), module.context())).collect();
-    let expected = [("test.a.r", "run \"r\""), ("test.tests.b.c.s.n", "module \"n\"")]
+    let expected = [("test.a.r", "run \"r\""), ("test.tests.b.c.tftest.json.s.n", "module \"n\"")]
         .map(|(key, context)| (key.to_owned(), context.to_owned()));
     assert_eq!(missing, expected);
 }
