@@ -47,12 +47,17 @@ impl Instance {
     ) -> Result<Self, PluginFailure> {
         let mut store = store::create(&plugin.engine, &plugin.name, grants, network, limits);
         let call = PluginCall::outside_of_calls(&plugin.name);
-        let running = begin(&plugin.ticker, &mut store, call)?;
-        let (limit, clock) = (&limits.local_call, store.data().clock());
-        let starting = plugin.component.instantiate_async(&mut store);
-        let started = timeout(limit.value, clock.measure(starting)).await;
-        drop(running);
-        let exports = finish(limits, &mut store, limit, started)?;
+        let component = &plugin.component;
+        let exports = run(
+            &plugin.ticker,
+            limits,
+            &mut store,
+            component,
+            call,
+            &limits.local_call,
+            |component, store| Box::pin(component.instantiate_async(store)),
+        )
+        .await?;
         Ok(Self { plugin: Arc::clone(plugin), limits: Arc::clone(limits), store, exports })
     }
 
@@ -62,13 +67,10 @@ impl Instance {
         limit: &Bound<Duration>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
+        let Self { plugin, limits, store, exports } = self;
         let span = call.span();
-        let running = begin(&self.plugin.ticker, &mut self.store, call)?;
-        let clock = self.store.data().clock();
-        let answering = make(self.exports.wardian_plugin_provider(), &mut self.store);
-        let answer = timeout(limit.value, clock.measure(answering)).instrument(span).await;
-        drop(running);
-        finish(&self.limits, &mut self.store, limit, answer)
+        let exports = exports.wardian_plugin_provider();
+        run(&plugin.ticker, limits, store, exports, call, limit, make).instrument(span).await
     }
 
     /// Ends the operation to which the last call belonged.
@@ -77,8 +79,27 @@ impl Instance {
     }
 }
 
+/// Runs the guest for a call, within the time limit. `make` receives the exports, or the component that
+/// it instantiates.
+pub(crate) async fn run<E: ?Sized, R: Send>(
+    ticker: &Ticker,
+    limits: &EffectiveLimits,
+    store: &mut Store<GuestState>,
+    exports: &E,
+    call: PluginCall,
+    limit: &Bound<Duration>,
+    make: impl for<'a> FnOnce(&'a E, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+) -> Result<R, PluginFailure> {
+    let running = begin(ticker, store, call)?;
+    let clock = store.data().clock();
+    let answering = make(exports, store);
+    let answer = timeout(limit.value, clock.measure(answering)).await;
+    drop(running);
+    finish(limits, store, limit, answer)
+}
+
 /// Allows the guest to run until the guard is dropped.
-pub(crate) fn begin<'a>(
+fn begin<'a>(
     ticker: &'a Ticker,
     store: &mut Store<GuestState>,
     call: PluginCall,
@@ -90,7 +111,7 @@ pub(crate) fn begin<'a>(
 }
 
 /// Converts the outcome of a run.
-pub(crate) fn finish<R>(
+fn finish<R>(
     limits: &EffectiveLimits,
     store: &mut Store<GuestState>,
     limit: &Bound<Duration>,

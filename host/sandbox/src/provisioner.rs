@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::{OnceCell, mpsc, watch};
-use tokio::time::timeout;
 use tracing::Instrument as _;
 use wardian_monitor::Monitor;
 use wardian_plugin::transport::{PluginFailure, encode_value};
@@ -30,7 +29,7 @@ use crate::bindings::provisioner::exports::wardian::plugin::provisioner::{Guest,
 use crate::capability::{Connection, LocalPaths, Programs, Spawner};
 use crate::conversion::diagnostics;
 use crate::grants::Grants;
-use crate::instance::{Running, begin, finish};
+use crate::instance::{Running, run};
 use crate::limits::{Bound, EffectiveLimits, SandboxLimits};
 use crate::network::{NetworkOptions, ProviderNetwork};
 use crate::schema;
@@ -137,21 +136,18 @@ impl ComponentProvisioner {
         let ProvisionerPlugin { name, engine, component, ticker, .. } = &*self.plugin;
         let limits = &self.limits;
         let mut store = store::create(engine, name, &self.grants, &self.network, limits);
-        let running = begin(ticker, &mut store, PluginCall::outside_of_calls(name))?;
-        let clock = store.data().clock();
-        let starting = component.instantiate_async(&mut store);
-        let started = timeout(limits.local_call.value, clock.measure(starting)).await;
-        drop(running);
-        let exports = finish(limits, &mut store, &limits.local_call, started)?;
+        let start = PluginCall::outside_of_calls(name);
+        let exports =
+            run(ticker, limits, &mut store, component, start, &limits.local_call, |component, store| {
+                Box::pin(component.instantiate_async(store))
+            })
+            .await?;
         if let Some(sink) = sink {
             store.data_mut().set_output_sink(sink);
         }
         let span = call.span();
-        let running = begin(ticker, &mut store, call)?;
-        let answering = make(exports.wardian_plugin_provisioner(), &mut store);
-        let response = timeout(limit.value, clock.measure(answering)).instrument(span).await;
-        drop(running);
-        finish(limits, &mut store, limit, response)
+        let exports = exports.wardian_plugin_provisioner();
+        run(ticker, limits, &mut store, exports, call, limit, make).instrument(span).await
     }
 
     /// Returns the schema, which is requested from the component once.

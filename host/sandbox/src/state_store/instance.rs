@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout;
 use tracing::Instrument as _;
 use wardian_plugin::PluginCall;
 use wardian_plugin::transport::PluginFailure;
@@ -15,7 +14,7 @@ use crate::bindings::state_store::StateStoreExports;
 use crate::bindings::state_store::exports::wardian::plugin::state_store::Guest as Stores;
 use crate::error_chain::chain;
 use crate::grants::Grants;
-use crate::instance::{Running, begin, finish};
+use crate::instance::{Running, run};
 use crate::limits::{Bound, EffectiveLimits};
 use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
@@ -41,12 +40,18 @@ impl StoreInstance {
         network: &Arc<ProviderNetwork>,
     ) -> Result<Self, PluginFailure> {
         let mut store = store::create(&plugin.engine, &plugin.name, grants, network, limits);
-        let running = begin(&plugin.ticker, &mut store, PluginCall::outside_of_calls(&plugin.name))?;
-        let (limit, clock) = (&limits.local_call, store.data().clock());
-        let starting = plugin.component.instance_pre().instantiate_async(&mut store);
-        let started = timeout(limit.value, clock.measure(starting)).await;
-        drop(running);
-        let instance = finish(limits, &mut store, limit, started)?;
+        let call = PluginCall::outside_of_calls(&plugin.name);
+        let component = plugin.component.instance_pre();
+        let instance = run(
+            &plugin.ticker,
+            limits,
+            &mut store,
+            component,
+            call,
+            &limits.local_call,
+            |component, store| Box::pin(component.instantiate_async(store)),
+        )
+        .await?;
         // The exports were compared with the world when the component was loaded.
         let missing = |error: wasmtime::Error| PluginFailure::NotStarted(chain(&error));
         let provider = ProviderPlugin::new(&mut store, &instance).map_err(missing)?;
@@ -60,14 +65,10 @@ impl StoreInstance {
         call: PluginCall,
         make: impl for<'a> FnOnce(&'a Provider, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
-        let limits = Arc::clone(&self.limits);
-        let running = begin(&self.plugin.ticker, &mut self.store, call.clone())?;
-        let clock = self.store.data().clock();
-        let answering = make(self.provider.wardian_plugin_provider(), &mut self.store);
-        let answer =
-            timeout(limits.remote_call.value, clock.measure(answering)).instrument(call.span()).await;
-        drop(running);
-        finish(&limits, &mut self.store, &limits.remote_call, answer)
+        let Self { plugin, limits, store, provider, .. } = self;
+        let span = call.span();
+        let exports = provider.wardian_plugin_provider();
+        run(&plugin.ticker, limits, store, exports, call, &limits.remote_call, make).instrument(span).await
     }
 
     /// Makes a call that waits for no remote system.
@@ -96,13 +97,10 @@ impl StoreInstance {
         limit: &Bound<Duration>,
         make: impl for<'a> FnOnce(&'a Stores, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
+        let Self { plugin, limits, store, stores, .. } = self;
         let span = call.span();
-        let running = begin(&self.plugin.ticker, &mut self.store, call)?;
-        let clock = self.store.data().clock();
-        let answering = make(self.stores.wardian_plugin_state_store(), &mut self.store);
-        let answer = timeout(limit.value, clock.measure(answering)).instrument(span).await;
-        drop(running);
-        finish(&self.limits, &mut self.store, limit, answer)
+        let exports = stores.wardian_plugin_state_store();
+        run(&plugin.ticker, limits, store, exports, call, limit, make).instrument(span).await
     }
 
     /// Ends the operation to which the last call belonged.
