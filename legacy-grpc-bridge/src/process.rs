@@ -263,9 +263,7 @@ impl Process {
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        let _in_use = self.begin().await?;
-        let _telling = self.source.secrets.begin(context.sensitive_values().clone());
-        let _in_flight = self.calls.begin(PluginCall::new(&self.source.plugin, method.name(), None, context));
+        let _call = self.begin(context, method.name()).await?;
         let mut grpc = self.grpc(largest_answer);
         let span = self.span(context, method.name());
         span.record("bytes_sent", request.encoded_len());
@@ -301,9 +299,7 @@ impl Process {
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        let _in_use = self.begin().await?;
-        let _telling = self.source.secrets.begin(context.sensitive_values().clone());
-        let _in_flight = self.calls.begin(PluginCall::new(&self.source.plugin, method.name(), None, context));
+        let _call = self.begin(context, method.name()).await?;
         let mut grpc = self.grpc(MAX_MESSAGE_LENGTH);
         let answers = timeout(limit, async {
             let mut stream = open_stream(&mut grpc, method, request).await?;
@@ -334,9 +330,7 @@ impl Process {
         Q: Message + 'static,
         A: Message + Default + 'static,
     {
-        let _in_use = self.begin().await?;
-        let _telling = self.source.secrets.begin(context.sensitive_values().clone());
-        let _in_flight = self.calls.begin(PluginCall::new(&self.source.plugin, method.name(), None, context));
+        let _call = self.begin(context, method.name()).await?;
         let mut grpc = self.grpc(MAX_MESSAGE_LENGTH);
         let (sender, receiver) = mpsc::channel(1);
         let producing = async move {
@@ -370,12 +364,20 @@ impl Process {
         self.source.secrets.keep(context.sensitive_values().clone());
     }
 
-    async fn begin(&self) -> Result<tokio::sync::RwLockReadGuard<'_, ()>, PluginFailure> {
+    /// Begins a call, which ends when the result is dropped. Until then, the process is not closed, and
+    /// the sensitive values of the call are removed from the plugin's output.
+    async fn begin(
+        &self,
+        context: &CallContext,
+        function: &'static str,
+    ) -> Result<impl Sized + use<'_>, PluginFailure> {
         let in_use = self.in_use.read().await;
         if self.closing.load(Ordering::Acquire) {
             return Err(PluginFailure::Closed);
         }
-        Ok(in_use)
+        let secrets = self.source.secrets.begin(context.sensitive_values().clone());
+        let in_flight = self.calls.begin(PluginCall::new(&self.source.plugin, function, None, context));
+        Ok((in_flight, secrets, in_use))
     }
 
     fn timed_out(&self, call: &str, limit: Duration) -> PluginFailure {
