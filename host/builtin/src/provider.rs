@@ -123,13 +123,7 @@ impl Provider for BuiltInProvider {
         _context: &CallContext,
         request: ReadResourceRequest,
     ) -> ReadResourceResponse {
-        ReadResourceResponse {
-            new_state: Some(request.current_state),
-            private: request.private,
-            new_identity: request.current_identity,
-            deferred: None,
-            diagnostics: Vec::new(),
-        }
+        ReadResourceResponse::unchanged(request)
     }
 
     async fn plan_resource_change(&self, _context: &CallContext, request: PlanRequest) -> PlanResponse {

@@ -284,6 +284,19 @@ pub struct ReadResourceResponse {
     pub diagnostics: PluginDiagnostics,
 }
 
+impl ReadResourceResponse {
+    /// Returns the response for an object that has not changed.
+    pub fn unchanged(request: ReadResourceRequest) -> Self {
+        Self {
+            new_state: Some(request.current_state),
+            private: request.private,
+            new_identity: request.current_identity,
+            deferred: None,
+            diagnostics: Vec::new(),
+        }
+    }
+}
+
 /// The request of [`Provider::plan_resource_change`].
 #[derive(Clone, Debug)]
 pub struct PlanRequest {

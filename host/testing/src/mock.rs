@@ -92,6 +92,18 @@ impl MockProvider {
         schema.resources.get(type_name).cloned().ok_or_else(|| unknown_type(type_name))
     }
 
+    /// Completes an object of a resource type.
+    async fn complete_resource(
+        &self,
+        context: &CallContext,
+        type_name: &Str,
+        object: &Value,
+        computed: Computed,
+    ) -> Result<Value, PluginDiagnostics> {
+        let schema = self.resource_schema(context, type_name).await?;
+        self.complete(context, ResourceMode::Managed, type_name, &schema, object, computed)
+    }
+
     fn complete(
         &self,
         context: &CallContext,
@@ -165,7 +177,7 @@ impl Provider for MockProvider {
         // The object was written by a mock of the same version.
         let schema = match self.resource_schema(context, &request.type_name).await {
             Ok(schema) => schema,
-            Err(diagnostics) => return UpgradeStateResponse { upgraded: None, diagnostics },
+            Err(diagnostics) => return diagnostics.into(),
         };
         let RawState::Json(text) = &request.raw else {
             return self.real.upgrade_resource_state(context, request).await;
@@ -175,7 +187,7 @@ impl Provider for MockProvider {
             Err(error) => {
                 let detail = format!("The stored object of a mocked provider is invalid: {error}.");
                 let problem = PluginDiagnostic::error("Stored object cannot be read", detail);
-                UpgradeStateResponse { upgraded: None, diagnostics: vec![problem] }
+                vec![problem].into()
             }
         }
     }
@@ -193,13 +205,7 @@ impl Provider for MockProvider {
         _context: &CallContext,
         request: ReadResourceRequest,
     ) -> ReadResourceResponse {
-        ReadResourceResponse {
-            new_state: Some(request.current_state),
-            private: request.private,
-            new_identity: request.current_identity,
-            deferred: None,
-            diagnostics: Vec::new(),
-        }
+        ReadResourceResponse::unchanged(request)
     }
 
     async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse {
@@ -209,17 +215,7 @@ impl Provider for MockProvider {
         } else {
             let computed =
                 if self.source.is_in_plan(&type_name) { Computed::Null } else { Computed::NullAsUnknown };
-            match self.resource_schema(context, &type_name).await {
-                Ok(schema) => self.complete(
-                    context,
-                    ResourceMode::Managed,
-                    &type_name,
-                    &schema,
-                    &proposed_new_state,
-                    computed,
-                ),
-                Err(diagnostics) => Err(diagnostics),
-            }
+            self.complete_resource(context, &type_name, &proposed_new_state, computed).await
         };
         let (planned_state, diagnostics) = split(planned);
         PlanResponse {
@@ -238,17 +234,7 @@ impl Provider for MockProvider {
         let applied = if planned_state.is_null() || !prior_state.is_null() {
             Ok(planned_state)
         } else {
-            match self.resource_schema(context, &type_name).await {
-                Ok(schema) => self.complete(
-                    context,
-                    ResourceMode::Managed,
-                    &type_name,
-                    &schema,
-                    &planned_state,
-                    Computed::Unknown,
-                ),
-                Err(diagnostics) => Err(diagnostics),
-            }
+            self.complete_resource(context, &type_name, &planned_state, Computed::Unknown).await
         };
         let (new_state, diagnostics) = split(applied);
         ApplyResponse {
@@ -324,16 +310,7 @@ impl Provider for MockProvider {
         _request: OpenEphemeralRequest,
     ) -> OpenEphemeralResponse {
         let detail = "Ephemeral resources cannot be mocked. Use a real provider in this run.";
-        OpenEphemeralResponse {
-            result: None,
-            renew_at: None,
-            private: Arc::default(),
-            deferred: None,
-            diagnostics: vec![PluginDiagnostic::error(
-                "No ephemeral resource types in mock providers",
-                detail,
-            )],
-        }
+        vec![PluginDiagnostic::error("No ephemeral resource types in mock providers", detail)].into()
     }
 
     async fn renew_ephemeral_resource(
