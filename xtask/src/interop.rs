@@ -31,6 +31,7 @@ mod moto;
 mod native;
 mod program;
 mod report;
+mod selection;
 mod ssh;
 mod terraform;
 mod test_modules;
@@ -41,6 +42,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
+use self::selection::Selection;
 use crate::workspace::Workspace;
 
 /// Returns the mirror with the AWS provider, or the reason why it is missing.
@@ -62,8 +64,8 @@ pub(crate) enum Peer {
     Postgres,
     Ssh,
     Terraform,
-    TestModules(test_modules::Options),
-    Wrappers(wrappers::Options),
+    TestModules(Selection),
+    Wrappers(Selection),
 }
 
 impl Peer {
@@ -78,9 +80,9 @@ impl Peer {
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "test-modules" => {
-                test_modules::Options::parse(rest).map(Self::TestModules)
+                Selection::parse(peer, rest).map(Self::TestModules)
             }
-            [peer, rest @ ..] if peer == "wrappers" => wrappers::Options::parse(rest).map(Self::Wrappers),
+            [peer, rest @ ..] if peer == "wrappers" => Selection::parse(peer, rest).map(Self::Wrappers),
             _ => {
                 bail!(
                     "`interop` requires an argument: aws, backends, install, native, postgres, ssh, terraform, test-modules, wrappers or compare DIRECTORY..."
@@ -94,8 +96,7 @@ impl Peer {
         match self {
             Self::Compare(options) => options.binary.is_none(),
             Self::Native(options) => options.binary.is_none(),
-            Self::TestModules(options) => options.binary.is_none(),
-            Self::Wrappers(options) => options.binary.is_none(),
+            Self::TestModules(selection) | Self::Wrappers(selection) => selection.binary.is_none(),
             Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Ssh | Self::Terraform => true,
         }
     }

@@ -13,47 +13,22 @@ mod setup;
 mod trial;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use self::checkout::Checkouts;
 use self::list::TestModule;
 use self::setup::Setup;
 use self::trial::Trial;
+use super::selection::Selection;
 use crate::oracle;
 use crate::process;
 use crate::progress::say;
 use crate::workspace::Workspace;
 
-/// The arguments after `interop test-modules`.
-#[derive(Default)]
-pub(crate) struct Options {
-    /// The binary to run. By default, the one that this command builds.
-    pub(crate) binary: Option<PathBuf>,
-    /// Selects the modules whose names contain this text.
-    only: String,
-}
-
-impl Options {
-    pub(super) fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self::default();
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
-            match argument.as_str() {
-                "--binary" => options.binary = Some(value()?.into()),
-                "--only" => options.only.clone_from(value()?),
-                other => bail!("`interop test-modules` does not accept `{other}`"),
-            }
-        }
-        Ok(options)
-    }
-}
-
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<ExitCode> {
     let terraform = oracle::terraform();
     let git = process::on_path("git").context("`git` is not on PATH");
     let (terraform, git) = match (terraform, git) {
@@ -65,7 +40,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     };
     let list = workspace.root.join("tests/interop/test-modules/modules.json");
     let modules: Vec<TestModule> =
-        list::read(&list)?.into_iter().filter(|module| module.name().contains(&options.only)).collect();
+        list::read(&list)?.into_iter().filter(|module| module.name().contains(&selection.only)).collect();
     let place = workspace.own_target().join("interop/test-modules");
     let checkouts = Checkouts::new(git, place.join("repositories"));
     let mut setup: Option<Setup> = None;
@@ -82,7 +57,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
         };
         let setup = match &mut setup {
             Some(setup) => setup,
-            none => none.insert(Setup::new(workspace, options.binary.as_deref(), &terraform, &place)?),
+            none => none.insert(Setup::new(workspace, selection.binary.as_deref(), &terraform, &place)?),
         };
         let trial = Trial::run(setup, module, &directory).with_context(|| module.name())?;
         for line in trial.problems(module) {

@@ -17,6 +17,7 @@ use anyhow::{Context as _, Result, bail};
 use self::install::{Installed, Interpreters};
 use self::tools::{NOT_RUN, TOOLS, Tool};
 use self::trial::{Outcome, Peer, Temporary};
+use super::selection::Selection;
 use crate::oracle::{self, first_difference};
 use crate::progress::{elapsed, say};
 use crate::workspace::Workspace;
@@ -37,33 +38,8 @@ struct Success {
     comparison: String,
 }
 
-/// The arguments after `interop wrappers`.
-#[derive(Default)]
-pub(crate) struct Options {
-    /// The binary to run. By default, the one that this command builds.
-    pub(crate) binary: Option<PathBuf>,
-    /// Selects the tools whose names contain this text.
-    only: String,
-}
-
-impl Options {
-    pub(super) fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self::default();
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
-            match argument.as_str() {
-                "--binary" => options.binary = Some(value()?.into()),
-                "--only" => options.only.clone_from(value()?),
-                other => bail!("`interop wrappers` does not accept `{other}`"),
-            }
-        }
-        Ok(options)
-    }
-}
-
 /// Runs the selected tools.
-pub(crate) fn run(workspace: &Workspace, Options { binary, only }: &Options) -> Result<ExitCode> {
+pub(crate) fn run(workspace: &Workspace, Selection { binary, only }: &Selection) -> Result<ExitCode> {
     let target = workspace.own_target().join("interop/wrappers");
     let binary = binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let binary = binary.canonicalize().with_context(|| format!("there is no {}", binary.display()))?;
