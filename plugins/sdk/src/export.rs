@@ -228,25 +228,33 @@ macro_rules! export_provider {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code, reason = "exports of a component are functions with fixed symbol names")]
         const _: () = {
-            struct This;
+            $crate::export_provider_world!($provider, This);
+        };
+    };
+}
 
-            impl $crate::export::Exported for This {
-                fn service()
-                -> &'static ::std::thread::LocalKey<::std::cell::OnceCell<$crate::export::Service>> {
-                    ::std::thread_local! {
-                        static SERVICE: ::std::cell::OnceCell<$crate::export::Service> =
-                            const { ::std::cell::OnceCell::new() };
-                    }
-                    &SERVICE
-                }
+/// Exports the functions of a provider. Declares the type `$exported`, which provides access to it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_provider_world {
+    ($provider:path, $exported:ident) => {
+        struct $exported;
 
-                fn make() -> $crate::export::Service {
-                    $provider().into()
+        impl $crate::export::Exported for $exported {
+            fn service() -> &'static ::std::thread::LocalKey<::std::cell::OnceCell<$crate::export::Service>> {
+                ::std::thread_local! {
+                    static SERVICE: ::std::cell::OnceCell<$crate::export::Service> =
+                        const { ::std::cell::OnceCell::new() };
                 }
+                &SERVICE
             }
 
-            type Component = $crate::export::Component<This>;
-    $crate::bindings::export!(Component with_types_in $crate::bindings);
-        };
+            fn make() -> $crate::export::Service {
+                $provider().into()
+            }
+        }
+
+        type Component = $crate::export::Component<$exported>;
+        $crate::bindings::export!(Component with_types_in $crate::bindings);
     };
 }

@@ -108,22 +108,7 @@ macro_rules! export_state_store_provider {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code, reason = "exports of a component are functions with fixed symbol names")]
         const _: () = {
-            struct This;
-
-            impl $crate::export::Exported for This {
-                fn service()
-                -> &'static ::std::thread::LocalKey<::std::cell::OnceCell<$crate::export::Service>> {
-                    ::std::thread_local! {
-                        static SERVICE: ::std::cell::OnceCell<$crate::export::Service> =
-                            const { ::std::cell::OnceCell::new() };
-                    }
-                    &SERVICE
-                }
-
-                fn make() -> $crate::export::Service {
-                    $provider().into()
-                }
-            }
+            $crate::export_provider_world!($provider, This);
 
             impl $crate::state_store::export::ExportedStores for This {
                 fn stores()
@@ -141,8 +126,6 @@ macro_rules! export_state_store_provider {
                 }
             }
 
-            type Component = $crate::export::Component<This>;
-            $crate::bindings::export!(Component with_types_in $crate::bindings);
             type Stores = $crate::state_store::export::Component<This>;
             $crate::state_store::bindings::export_state_store_world!(
                 Stores with_types_in $crate::state_store::bindings
