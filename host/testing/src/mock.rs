@@ -36,12 +36,14 @@ pub(crate) struct MockValues {
     pub(crate) span: Span,
 }
 
+/// The values of the objects of each type.
+pub(crate) type ValuesByType = BTreeMap<(ResourceMode, Str), MockValues>;
+
 /// The values that a mocked provider uses.
 pub(crate) enum MockSource {
     /// The values of one object.
     Object(Arc<MockValues>),
-    /// The values of all objects of each type.
-    Types(BTreeMap<(ResourceMode, Str), MockValues>),
+    Types(Arc<ValuesByType>),
 }
 
 impl MockSource {

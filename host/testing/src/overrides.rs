@@ -18,21 +18,16 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::Overrides;
 use wardian_lang::{EmptyScope, Expression};
 use wardian_plugin::Provider;
-use wardian_value::{PathStep, Str, Type, Value};
+use wardian_value::{PathStep, Str, Value};
 
-use crate::mock::{MockProvider, MockShared, MockSource, MockValues};
+use crate::mock::{MockProvider, MockShared, MockSource, MockValues, ValuesByType};
 
 /// The mocks and overrides of a run.
 pub(crate) struct RunOverrides {
-    mocks: BTreeMap<ProviderConfigAddress, Arc<Mock>>,
+    mocks: BTreeMap<ProviderConfigAddress, Arc<ValuesByType>>,
     resources: HashMap<(ModulePath, ResourceMode, Str, Str), Vec<ResourceOverride>>,
     modules: HashMap<ModulePath, Vec<ModuleOverride>>,
     shared: MockShared,
-}
-
-/// A mocked provider.
-struct Mock {
-    by_type: BTreeMap<(ResourceMode, Str), MockValues>,
 }
 
 struct ResourceOverride {
@@ -74,7 +69,7 @@ impl RunOverrides {
             for block in &mock.overrides {
                 overrides.add(block, Some(address), &mut problems);
             }
-            overrides.mocks.insert(address.clone(), Arc::new(Mock::new(mock, &mut problems)));
+            overrides.mocks.insert(address.clone(), Arc::new(values_by_type(mock, &mut problems)));
         }
         problems.into_result(overrides)
     }
@@ -141,28 +136,32 @@ impl RunOverrides {
         // `max_by_key` returns the last of equal elements, and the first has precedence.
         matching.rev().max_by_key(|one| keys(one))
     }
+
+    fn provider(
+        &self,
+        real: &Arc<dyn Provider>,
+        source: MockSource,
+        configuration: &ProviderConfigAddress,
+    ) -> Arc<dyn Provider> {
+        let shared = self.shared.clone();
+        Arc::new(MockProvider::new(Arc::clone(real), source, &configuration.provider, shared))
+    }
 }
 
-impl Mock {
-    fn new(block: &MockBlock, problems: &mut Diagnostics) -> Self {
-        let by_type = block
-            .defaults
-            .iter()
-            .map(|(key, defaults)| {
-                let context = match defaults.mode {
-                    ResourceMode::Data => "mock_data",
-                    ResourceMode::Managed | ResourceMode::Ephemeral => "mock_resource",
-                };
-                let values = MockValues {
-                    values: defaults_of(defaults, context, problems),
-                    in_plan: defaults.during == OverrideDuring::Plan,
-                    span: defaults.span.clone(),
-                };
-                (key.clone(), values)
-            })
-            .collect();
-        Self { by_type }
-    }
+fn values_by_type(block: &MockBlock, problems: &mut Diagnostics) -> ValuesByType {
+    let of_type = |(key, defaults): (&(ResourceMode, Str), &MockDefaults)| {
+        let context = match defaults.mode {
+            ResourceMode::Data => "mock_data",
+            ResourceMode::Managed | ResourceMode::Ephemeral => "mock_resource",
+        };
+        let values = MockValues {
+            values: defaults_of(defaults, context, problems),
+            in_plan: defaults.during == OverrideDuring::Plan,
+            span: defaults.span.clone(),
+        };
+        (key.clone(), values)
+    };
+    block.defaults.iter().map(of_type).collect()
 }
 
 impl Overrides for RunOverrides {
@@ -171,14 +170,8 @@ impl Overrides for RunOverrides {
         configuration: &ProviderConfigAddress,
         real: &Arc<dyn Provider>,
     ) -> Option<Arc<dyn Provider>> {
-        let mock = self.mocks.get(configuration)?;
-        let source = MockSource::Types(mock.by_type.clone());
-        Some(Arc::new(MockProvider::new(
-            Arc::clone(real),
-            source,
-            &configuration.provider,
-            self.shared.clone(),
-        )))
+        let source = MockSource::Types(Arc::clone(self.mocks.get(configuration)?));
+        Some(self.provider(real, source, configuration))
     }
 
     fn overridden(
@@ -189,12 +182,7 @@ impl Overrides for RunOverrides {
     ) -> Option<Arc<dyn Provider>> {
         let found = self.resource(address, configuration)?;
         let source = MockSource::Object(Arc::clone(&found.values));
-        Some(Arc::new(MockProvider::new(
-            Arc::clone(provider),
-            source,
-            &configuration.provider,
-            self.shared.clone(),
-        )))
+        Some(self.provider(provider, source, configuration))
     }
 
     fn module_outputs(&self, module: &ModuleInstance) -> Option<&BTreeMap<Str, Value>> {
@@ -230,7 +218,8 @@ fn matches_keys(keys: &[Option<InstanceKey>], module: &ModuleInstance) -> bool {
     })
 }
 
-fn instance_key(step: &PathStep) -> Option<InstanceKey> {
+/// Returns the key that a step of an address selects.
+pub(crate) fn instance_key(step: &PathStep) -> Option<InstanceKey> {
     match step {
         PathStep::Index(index) => Some(InstanceKey::Int(*index)),
         PathStep::Key(key) => Some(InstanceKey::String(key.clone())),
@@ -241,18 +230,4 @@ fn instance_key(step: &PathStep) -> Option<InstanceKey> {
 fn constant(expression: Option<&Expression>, context: &str, problems: &mut Diagnostics) -> Option<Value> {
     let evaluated = expression?.evaluate(&EmptyScope).map_err(|found| found.in_block(context));
     problems.collect(evaluated)
-}
-
-/// Returns the outputs of a plan or a state to which a test file can refer.
-pub(crate) fn without_nested_unknowns(value: &Value) -> Value {
-    if !value.is_known() {
-        return value.clone();
-    }
-    value.transform(&mut |_, part| {
-        if part.is_known() { part } else { Value::null(nullable_type(&part)) }
-    })
-}
-
-fn nullable_type(value: &Value) -> Type {
-    value.ty().clone()
 }

@@ -25,7 +25,7 @@ use crate::expectations::Expectations;
 use crate::generated::Creations;
 use crate::host::TestHost;
 use crate::mock::MockShared;
-use crate::overrides::{RunOverrides, without_nested_unknowns};
+use crate::overrides::{RunOverrides, instance_key};
 use crate::prepared::{Prepared, PreparedConfigurations, module_key};
 use crate::status::TestStatus;
 use crate::variables::{self, RunValues};
@@ -172,8 +172,7 @@ impl<'a> RunInputs<'_, 'a> {
                 Ok(status)
             }
             TestCommand::Apply => {
-                let failed = diagnostics.has_errors();
-                if failed {
+                if diagnostics.has_errors() {
                     found.extend(expected_while_planning(&expectations, &diagnostics));
                     found.extend(diagnostics);
                     return Ok(TestStatus::Error);
@@ -431,6 +430,14 @@ fn planned_outputs(plan: &Plan) -> Value {
     ))
 }
 
+/// Replaces the unknown parts of a value by nulls, unless the whole value is unknown.
+fn without_nested_unknowns(value: &Value) -> Value {
+    if !value.is_known() {
+        return value.clone();
+    }
+    value.transform(&mut |_, part| if part.is_known() { part } else { Value::null(part.ty().clone()) })
+}
+
 /// Returns the outputs in a state. Declared outputs without a value are null.
 fn applied_outputs(setup: &Setup, state: &State) -> Value {
     let declared = &setup.prepared.configuration().root().module.outputs;
@@ -482,7 +489,7 @@ fn instance_address(target: &Target) -> Option<ResourceInstanceAddress> {
     let resource = target.resource.as_ref()?;
     let address =
         module_instance(target).resource(resource.mode, resource.type_name.clone(), resource.name.clone());
-    Some(address.instance(instance_key(resource.key.as_ref())))
+    Some(address.instance(key_or_none(resource.key.as_ref())))
 }
 
 fn module_instance(target: &Target) -> ModuleInstance {
@@ -490,13 +497,9 @@ fn module_instance(target: &Target) -> ModuleInstance {
     target
         .modules
         .iter()
-        .fold(root, |module, (name, step)| module.child(name.clone(), instance_key(step.as_ref())))
+        .fold(root, |module, (name, step)| module.child(name.clone(), key_or_none(step.as_ref())))
 }
 
-fn instance_key(step: Option<&PathStep>) -> InstanceKey {
-    match step {
-        Some(PathStep::Index(index)) => InstanceKey::Int(*index),
-        Some(PathStep::Key(key)) => InstanceKey::String(key.clone()),
-        Some(PathStep::Attribute(_)) | None => InstanceKey::None,
-    }
+fn key_or_none(step: Option<&PathStep>) -> InstanceKey {
+    step.and_then(instance_key).unwrap_or(InstanceKey::None)
 }

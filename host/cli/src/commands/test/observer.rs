@@ -10,6 +10,7 @@ use wardian_diagnostic::Diagnostics;
 use wardian_printable::{PrintableText, append, printable};
 use wardian_testing::{LeftObject, RunResult, TestCounts, TestEvent, TestObserver, TestStatus};
 
+use super::cleanup::described;
 use super::junit::Junit;
 use super::verbose;
 use crate::progress::{Phase, Progress as RunProgress};
@@ -143,10 +144,7 @@ impl<'a> ShellObserver<'a> {
         );
         let mut list = printable!("\n{}", self.shell.wrapped(&text));
         for object in left {
-            append!(list, "\n  - {}", object.address.as_str());
-            if let Some(deposed) = &object.deposed {
-                append!(list, " ({})", deposed.as_str());
-            }
+            append!(list, "\n  - {}", described(object).as_str());
         }
         self.shell.note(list);
     }
