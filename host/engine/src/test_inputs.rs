@@ -38,8 +38,8 @@ pub trait Overrides: Send + Sync {
     fn module_outputs(&self, module: &ModuleInstance) -> Option<&BTreeMap<Str, Value>>;
 }
 
-/// Remembers the configurations of resources that a provider has accepted without diagnostics, so that
-/// a test over mocks does not have to start the provider.
+/// Remembers the configurations of resources that a provider has accepted without diagnostics. With
+/// them, a test over mocks does not have to start the provider.
 pub trait AcceptedConfigurations: Send + Sync {
     fn contains(&self, provider: &ProviderAddress, kind: ConfigKind, request: &ValidateConfigRequest)
     -> bool;

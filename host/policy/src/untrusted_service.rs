@@ -1,8 +1,8 @@
 //! Services that the organisation opens to untrusted configurations: backends, whose states are then
 //! read, and key providers, whose keys decrypt them.
 //!
-//! The author of an untrusted configuration chooses its arguments, and therefore where requests with
-//! the operator's credentials are sent. A rule names every argument that the configuration may set. An
+//! The author of an untrusted configuration chooses its arguments, and therefore the servers to
+//! which requests with the operator's credentials are sent. A rule names every argument that the configuration may set. An
 //! argument that no rule names must not be set, so an argument that this crate does not know, such as
 //! one that selects an endpoint, a profile or a file with certificates, cannot redirect a request.
 //!

@@ -1,4 +1,4 @@
-//! What a suite reports while it runs.
+//! The events that a suite reports while it runs.
 
 use std::time::{Duration, SystemTime};
 
@@ -20,7 +20,7 @@ pub struct RunResult<'a> {
     /// The time at which the run began; [`None`] if it was not executed.
     pub started: Option<SystemTime>,
     pub elapsed: Duration,
-    /// What the run planned or applied; [`None`] if it ended before.
+    /// The plan or the applied state; [`None`] if the run ended before.
     pub details: Option<RunDetails>,
 }
 

@@ -1,4 +1,4 @@
-//! What a suite needs from its environment.
+//! The environment of a suite.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ pub trait TestHost {
     /// Returns an error if a plugin is not installed or must not be used.
     fn engine(&self, configuration: Arc<Configuration>) -> Result<EngineContext, Diagnostics>;
 
-    /// Begins to record the changes of an apply to real objects, so that an interruption at any
-    /// moment leaves a record of them. `key` identifies the state within the file. With a backend, the
+    /// Begins to record the changes of an apply to real objects: an interruption at any moment leaves
+    /// a record of them. `key` identifies the state within the file. With a backend, the
     /// state is stored there, and remains.
     ///
     /// # Errors

@@ -67,7 +67,7 @@ pub(crate) struct MockProvider {
     shared: MockShared,
 }
 
-/// What all mocks of a test file share.
+/// The data that all mocks of a test file share.
 #[derive(Clone)]
 pub(crate) struct MockShared {
     pub(crate) creations: Arc<Creations>,

@@ -30,7 +30,7 @@ use crate::prepared::{Prepared, PreparedConfigurations, module_key};
 use crate::status::TestStatus;
 use crate::variables::{self, RunValues};
 
-/// What a run needs from its suite and its file.
+/// The inputs of a run from its suite and its file.
 #[derive(Clone, Copy)]
 pub(crate) struct RunInputs<'s, 'a> {
     pub(crate) host: &'s dyn TestHost,

@@ -25,7 +25,7 @@ use crate::state_recorder::Recorder;
 /// The directory of records within the data directory.
 const DIRECTORY: &str = "test";
 
-/// What a record belongs to, in a file next to the state file.
+/// The test file and the run to which a record belongs, in a file next to the state file.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 struct RecordOwner {
     /// The path of the test file.

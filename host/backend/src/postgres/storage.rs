@@ -248,7 +248,7 @@ enum PgFailure {
 }
 
 impl PgFailure {
-    /// Whether the session was lost, so that the result of the statement is unknown.
+    /// Whether the session was lost. The result of the statement is then unknown.
     fn is_lost(&self) -> bool {
         matches!(self, Self::Query(PgError::Lost(_)))
     }

@@ -186,7 +186,7 @@ impl TestFile {
     }
 }
 
-/// What determines the state of a run.
+/// The properties of a run that determine its state.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum StateName<'a> {
     Root,

@@ -52,7 +52,7 @@ impl StateStoreHarness {
         let config = encode(config, &ty)?;
         errors(stores.validate(type_name, &config))?;
         let type_name = type_name.to_owned();
-        // A small size, so that tests transfer several chunks.
+        // A small size makes tests transfer several chunks.
         let request =
             protocol::ConfigureStateStoreRequest { type_name: type_name.clone(), config, chunk_size: 16 };
         errors(stores.configure(&request, service.configured_client()).diagnostics)?;

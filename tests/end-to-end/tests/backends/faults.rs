@@ -1,4 +1,4 @@
-//! Faults of every backend: what a user sees, what is left, and that no change is lost.
+//! Faults of every backend: the exit code, the error and the state afterwards. No change is lost.
 //!
 //! Each case is a fault of one backend, on which the binary runs with a new storage. With
 //! `WARDIAN_RECORD=1`, the test writes `docs/state-faults.md`; otherwise, it compares the cells of the

@@ -27,7 +27,7 @@ pub(crate) fn text(
     for fault in faults {
         let _ = write!(
             text,
-            "\n## {}\n\n| backend | exit code and error | what is left |\n|---|---|---|\n",
+            "\n## {}\n\n| backend | exit code and error | afterwards |\n|---|---|---|\n",
             heading(fault)
         );
         let mut rows: Vec<(Cell, Vec<&str>)> = Vec::new();
