@@ -42,9 +42,8 @@ impl Prepared {
     }
 }
 
-/// The properties that distinguish the configurations of runs: the module, and the provider
-/// configurations of the
-/// test file (with the path of the file, or [`None`] for a mock) and those that the run passes.
+/// The properties that distinguish the configurations of runs: the module, the provider configurations
+/// of the test file (with the path of the file, or [`None`] for a mock), and those that the run passes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     module: String,
