@@ -11,15 +11,19 @@ use crate::progress::say;
 use crate::workspace::Workspace;
 
 /// Maximum size of the `wardian` binary of the dev profile, without symbols and debug information.
-/// Eight backends and the encryption of states added 6 MB, most of it code of Wardian.
-const MAX_BINARY_BYTES: u64 = 85_000_000;
+/// It applies to builds without incremental compilation, which are 4 MB larger than incremental ones. The
+/// release profile, which is what users download, produces a binary of two thirds of that size.
+/// Eight backends and the encryption of states added 6 MB, tests of configurations and state stores
+/// 3 MB, most of it code of Wardian.
+const MAX_BINARY_BYTES: u64 = 96_000_000;
 /// Maximum of the median wall time of `wardian version`.
 const MAX_START_UP_MICROSECONDS: u64 = 30_000;
 /// Maximum number of packages from which the binary is compiled on this platform, including
-/// Wardian's. Installation from registries added archives, Sigstore and nine crates of Wardian.
-const MAX_DEPENDENCIES: u64 = 440;
+/// Wardian's. Installation from registries added archives, Sigstore and nine crates of Wardian; the
+/// terminal view of plans adds ratatui and crossterm.
+const MAX_DEPENDENCIES: u64 = 470;
 /// Maximum number of entries in `Cargo.lock`.
-const MAX_LOCKED_PACKAGES: u64 = 600;
+const MAX_LOCKED_PACKAGES: u64 = 650;
 
 const START_UP_RUNS: usize = 21;
 
