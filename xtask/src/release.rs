@@ -15,6 +15,9 @@ use crate::workspace::Workspace;
 
 const ARCHIVED: [&str; 4] = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"];
 
+/// Maximum size of the binary of the release profile. A change that raises it must explain the reason.
+const MAX_RELEASE_BYTES: u64 = 66_000_000;
+
 /// A configuration that uses two embedded plugins.
 const CONFIGURATION: &str = r#"resource "random_pet" "name" {}
 
@@ -97,7 +100,12 @@ fn build(workspace: &Workspace, target: &str, profile: &str) -> Result<PathBuf> 
     ]))?;
     let folder = if profile == "dev" { "debug" } else { profile };
     let binary = workspace.host_target().join(target).join(folder).join("wardian");
-    step.done(&size(fs::metadata(&binary).context("cargo left no binary")?.len()));
+    let bytes = fs::metadata(&binary).context("cargo left no binary")?.len();
+    step.done(&size(bytes));
+    ensure!(
+        profile != "release" || bytes <= MAX_RELEASE_BYTES,
+        "the binary has {bytes} bytes, and the limit is {MAX_RELEASE_BYTES}"
+    );
     Ok(binary)
 }
 
