@@ -1,0 +1,119 @@
+//! Executes the tutorial for plugin authors, `docs/authors.md`, word for word in an empty directory.
+//!
+//! The test builds a plugin as an author does, so it needs cargo, rustc with the target
+//! `wasm32-wasip2` and the package registry. If one of them is missing, it prints the reason and is
+//! skipped.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
+mod tutorial;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tutorial::Part;
+use wardian_end_to_end::{Project, binary};
+
+/// The file in which the shell leaves its directory for the next command.
+const DIRECTORY_FILE: &str = ".directory-of-the-shell";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A reader's shell.
+struct Reader {
+    home: Project,
+    directory: PathBuf,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let home = Project::new(&[]);
+        fs::create_dir(home.path("work")).unwrap();
+        let directory = home.path("work");
+        Self { home, directory }
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        let path = self.directory.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Runs a command and returns what it prints.
+    fn run(&mut self, line: usize, command: &str) -> String {
+        let file = self.home.path(DIRECTORY_FILE);
+        let script = format!("exec 2>&1; {command}\ncode=$?; pwd > '{}'; exit $code", file.display());
+        let mut shell = self.shell();
+        let output = shell.arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "line {line}: `{command}` failed:\n{printed}");
+        self.directory = fs::read_to_string(file).unwrap().trim_end().into();
+        printed
+    }
+
+    fn shell(&self) -> Command {
+        let user = |name: &str, default: &str| {
+            let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+            std::env::var_os(name).map_or_else(|| home.join(default), PathBuf::from)
+        };
+        let mut path = binary().parent().unwrap().as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let mut shell = Command::new("bash");
+        for (name, value) in self.home.command("").get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell
+            .current_dir(&self.directory)
+            .env("PATH", path)
+            .env("CARGO_HOME", user("CARGO_HOME", ".cargo"))
+            .env("RUSTUP_HOME", user("RUSTUP_HOME", ".rustup"))
+            .env("CARGO_TERM_COLOR", "never")
+            .env("WARDIAN_SDK_PATH", root().join("plugins/sdk"))
+            .env_remove("WARDIAN_OFFLINE")
+            .env_remove("CARGO_TARGET_DIR");
+        shell
+    }
+}
+
+/// Returns the reason why the tutorial cannot be executed, if there is one.
+fn missing_tool() -> Option<String> {
+    let library =
+        Command::new("rustc").args(["--print", "target-libdir", "--target", "wasm32-wasip2"]).output();
+    match library {
+        Err(error) => Some(format!("rustc cannot be started: {error}")),
+        Ok(output) if !Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir() => {
+            Some("rustc has no target wasm32-wasip2".to_owned())
+        }
+        Ok(_) => None,
+    }
+}
+
+#[test]
+fn tutorial_works_word_for_word() {
+    if let Some(reason) = missing_tool() {
+        println!("skipped: {reason}");
+        return;
+    }
+    let document = fs::read_to_string(root().join("docs/authors.md")).unwrap();
+    let mut reader = Reader::new();
+    for part in tutorial::parts(&document).unwrap() {
+        match part {
+            Part::File { path, content } => reader.write(&path, &content),
+            Part::Command { line, command, output } => {
+                let printed = reader.run(line, &command);
+                assert!(
+                    tutorial::matches(&output, &printed),
+                    "docs/authors.md:{line}: `{command}` printed:\n{printed}\nThe page has:\n{}",
+                    output.join("\n")
+                );
+            }
+        }
+    }
+}
