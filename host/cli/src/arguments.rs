@@ -16,6 +16,7 @@ mod options;
 mod plugin;
 mod policy;
 mod providers;
+mod query;
 mod serve;
 mod shell_words;
 mod state;
@@ -47,6 +48,7 @@ pub(crate) use options::*;
 pub(crate) use plugin::*;
 pub(crate) use policy::*;
 pub(crate) use providers::*;
+pub(crate) use query::*;
 pub(crate) use serve::*;
 pub(crate) use state::*;
 pub(crate) use test::*;
@@ -172,6 +174,11 @@ pub(crate) enum Command {
     Policy(PolicyArguments),
     /// Show which providers the configuration needs, and why.
     Providers(ProvidersArguments),
+    /// Find existing objects that can be imported.
+    ///
+    /// Runs the list blocks in the query files of the directory, whose names end with .tfquery.hcl or
+    /// .tfquery.json.
+    Query(QueryArguments),
     /// Update the state to match the remote objects.
     ///
     /// `wardian apply -refresh-only` does the same and asks for approval first.
@@ -249,6 +256,7 @@ impl Command {
                 Some(ProvidersCommand::Mirror(mirror)) => mirror,
                 None => one,
             },
+            Self::Query(one) => one,
             Self::Refresh(one) => one,
             Self::Serve(one) => one,
             Self::Show(one) => one,

@@ -26,6 +26,7 @@ mod policy_learn;
 mod providers;
 mod providers_lock;
 mod providers_mirror;
+mod query;
 mod refresh;
 pub(crate) mod serve;
 mod show;

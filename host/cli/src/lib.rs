@@ -189,6 +189,7 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         trust,
         named_files,
         learnt_addresses,
+        query_files: command.query_files(),
     })?;
     let progress = Arc::new(Progress::new(shell));
     let context = CommandContext { shell: Arc::clone(shell), app, progress, downloads };
