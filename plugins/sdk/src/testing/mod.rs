@@ -18,4 +18,6 @@ pub use config::{Config, config};
 pub use harness::{HarnessError, Planned, PlannedAction, ProviderHarness, State};
 #[cfg(not(target_family = "wasm"))]
 pub use hcl_config::hcl;
+#[cfg(not(target_os = "wasi"))]
+pub use crate::run::{RecordedStates, with_interruption_after, with_recorded_states};
 pub use serde_json::json;
