@@ -178,8 +178,8 @@ impl Pool {
     }
 
     async fn start(&self) -> Result<Idle, PluginFailure> {
-        let instance = Instance::start(&self.plugin, &self.grants, &self.limits, &self.network, &self.run)
-            .await?;
+        let instance =
+            Instance::start(&self.plugin, &self.grants, &self.limits, &self.network, &self.run).await?;
         Ok(Idle { instance, configured: None })
     }
 

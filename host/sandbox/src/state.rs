@@ -10,10 +10,10 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use crate::capability::deterministic::Deterministic;
-use crate::capability::{Interruption, SharedMemory};
 use crate::capability::filesystem::open_files::Files;
 use crate::capability::http::requests::Requests;
 use crate::capability::sockets::egress::SocketEgress;
+use crate::capability::{Interruption, SharedMemory};
 use crate::cpu_budget::CpuClock;
 use crate::current_call::CurrentCall;
 use crate::limits::MemoryLimiter;

@@ -21,6 +21,7 @@ wit_bindgen::generate!({
     export_macro_name: "export",
     runtime_path: "wardian_sdk::wit_runtime",
     additional_derives: [Clone, PartialEq],
+    additional_derives_ignore: ["response"],
     with: { "wasi:io/poll@0.2.12": wasip2::io::poll },
     generate_all,
 });
@@ -34,5 +35,6 @@ wit_bindgen::generate!({
     export_macro_name: "export",
     runtime_path: "wardian_sdk::wit_runtime",
     additional_derives: [Clone, PartialEq],
+    additional_derives_ignore: ["response"],
     generate_all,
 });

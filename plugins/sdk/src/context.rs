@@ -156,9 +156,10 @@ impl<Client> Context<'_, Client> {
                 let encode = |value: &Value, ty: &Type| codec::encode(value, ty).map_err(not_recorded);
                 let state = encode(&state, &both.1)?;
                 let identity = match &call.identity {
-                    Some(identity) => identity.as_value().is_wholly_known().then(|| {
-                        encode(identity.as_value(), identity.ty())
-                    }),
+                    Some(identity) => identity
+                        .as_value()
+                        .is_wholly_known()
+                        .then(|| encode(identity.as_value(), identity.ty())),
                     None => None,
                 };
                 run::record_state(state, call.private.clone(), identity.transpose()?)

@@ -197,7 +197,8 @@ pub fn once_while<T>(
 where
     T: Serialize + DeserializeOwned,
 {
-    let valid = |found: Option<SharedValue<T>>| found.map(|found| found.value).filter(|value| is_valid(value));
+    let valid =
+        |found: Option<SharedValue<T>>| found.map(|found| found.value).filter(|value| is_valid(value));
     if let Some(value) = valid(get(key)?) {
         return Ok(value);
     }

@@ -32,12 +32,11 @@ pub(super) struct Http;
 
 impl Capability for Http {
     fn interfaces(&self) -> &'static [InterfaceName<'static>] {
-        const INTERFACES: &[InterfaceName<'static>] =
-            &[
-                InterfaceName::wasi("wasi:http/types"),
-                InterfaceName::wasi("wasi:http/outgoing-handler"),
-                InterfaceName { path: "wardian:plugin/http", major: 0, minor: 1 },
-            ];
+        const INTERFACES: &[InterfaceName<'static>] = &[
+            InterfaceName::wasi("wasi:http/types"),
+            InterfaceName::wasi("wasi:http/outgoing-handler"),
+            InterfaceName { path: "wardian:plugin/http", major: 0, minor: 1 },
+        ];
         INTERFACES
     }
 

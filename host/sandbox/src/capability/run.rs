@@ -92,7 +92,9 @@ impl GuestState {
             failure => failure.into_function_error(&self.call()).text,
         };
         let schema = self.schema().ok_or_else(|| "the schema is not known yet".to_owned())?;
-        let Some(type_name) = self.call().type_name else { return Err("the call has no resource type".to_owned()) };
+        let Some(type_name) = self.call().type_name else {
+            return Err("the call has no resource type".to_owned());
+        };
         let ty = schema.resource(&type_name).map_err(describe)?;
         let state = decode("the recorded state", &recorded.state, ty).map_err(describe)?;
         let identity = recorded.identity.as_deref();

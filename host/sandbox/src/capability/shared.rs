@@ -63,7 +63,9 @@ fn error(problem: SharedProblem) -> SharedError {
 
 fn rate(rate: WitRate) -> Result<Rate, SharedError> {
     if rate.events == 0 || rate.seconds == 0 || rate.burst == 0 {
-        return Err(SharedError::Limit("a rate has at least one event per period, and a burst of one".into()));
+        return Err(SharedError::Limit(
+            "a rate has at least one event per period, and a burst of one".into(),
+        ));
     }
     let interval = Duration::from_secs(rate.seconds.into()) / rate.events;
     Ok(Rate { interval, burst: rate.burst })

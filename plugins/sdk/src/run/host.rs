@@ -10,7 +10,11 @@ pub(super) fn sleep(milliseconds: u64) -> bool {
     run::sleep(milliseconds)
 }
 
-pub(super) fn record_state(state: Vec<u8>, private: Vec<u8>, identity: Option<Vec<u8>>) -> Result<(), String> {
+pub(super) fn record_state(
+    state: Vec<u8>,
+    private: Vec<u8>,
+    identity: Option<Vec<u8>>,
+) -> Result<(), String> {
     match run::record_state(&RecordedState { state, private, identity }) {
         Ok(()) | Err(RecordError::Unavailable) => Ok(()),
         Err(RecordError::Invalid(problem) | RecordError::Failed(problem)) => Err(problem),

@@ -220,7 +220,10 @@ impl Host for GuestState {
         self.respond(answer, interruption)
     }
 
-    async fn start(&mut self, head: RequestHead) -> wasmtime::Result<Result<Resource<PlainUpload>, HttpError>> {
+    async fn start(
+        &mut self,
+        head: RequestHead,
+    ) -> wasmtime::Result<Result<Resource<PlainUpload>, HttpError>> {
         let (parts, receiver) = mpsc::channel(QUEUED_PARTS);
         let outgoing = match outgoing(&head, Parts { parts: receiver }.boxed_unsync()) {
             Ok(outgoing) => outgoing,

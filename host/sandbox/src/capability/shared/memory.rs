@@ -137,7 +137,11 @@ impl SharedMemory {
     }
 
     /// Waits for a lock.
-    pub(crate) async fn lock(self: &Arc<Self>, name: String, lease: Duration) -> Result<HeldLock, SharedProblem> {
+    pub(crate) async fn lock(
+        self: &Arc<Self>,
+        name: String,
+        lease: Duration,
+    ) -> Result<HeldLock, SharedProblem> {
         check_key(&name)?;
         loop {
             // Registered before the lock is tried, so no release is missed.
@@ -268,13 +272,22 @@ mod tests {
     fn values_change_only_in_the_expected_version() {
         let memory = SharedMemory::default();
         let first = memory.put("token".into(), b"one", Expected::Absent).unwrap();
-        assert_eq!(memory.put("token".into(), b"two", Expected::Absent), Err(SharedProblem::Conflict(Some(first))));
+        assert_eq!(
+            memory.put("token".into(), b"two", Expected::Absent),
+            Err(SharedProblem::Conflict(Some(first)))
+        );
         let second = memory.put("token".into(), b"two", Expected::Version(first)).unwrap();
-        assert_eq!(memory.remove("token", Expected::Version(first)), Err(SharedProblem::Conflict(Some(second))));
+        assert_eq!(
+            memory.remove("token", Expected::Version(first)),
+            Err(SharedProblem::Conflict(Some(second)))
+        );
         assert_eq!(memory.get("token").map(|found| found.value.to_vec()), Some(b"two".to_vec()));
         memory.remove("token", Expected::Version(second)).unwrap();
         assert!(memory.get("token").is_none());
-        assert_eq!(memory.put("token".into(), b"", Expected::Version(second)), Err(SharedProblem::Conflict(None)));
+        assert_eq!(
+            memory.put("token".into(), b"", Expected::Version(second)),
+            Err(SharedProblem::Conflict(None))
+        );
     }
 
     #[test]
@@ -283,7 +296,8 @@ mod tests {
         let is_limit = |result: Result<u64, SharedProblem>| matches!(result, Err(SharedProblem::Limit(_)));
         assert!(is_limit(memory.put("k".repeat(257), b"", Expected::Any)));
         assert!(is_limit(memory.put("k".into(), &vec![0; MAX_VALUE_BYTES + 1], Expected::Any)));
-        let full = (0..16).all(|at| memory.put(format!("{at}"), &vec![0; MAX_VALUE_BYTES], Expected::Any).is_ok());
+        let full =
+            (0..16).all(|at| memory.put(format!("{at}"), &vec![0; MAX_VALUE_BYTES], Expected::Any).is_ok());
         assert!(!full, "the keys count too");
         // A value can be replaced when the memory is full, and its room is free after its removal.
         memory.put("0".into(), b"", Expected::Any).unwrap();
