@@ -15,6 +15,7 @@ pub mod import;
 pub mod list;
 pub mod plan;
 pub mod provision;
+pub mod recording;
 pub mod refresh;
 mod subject;
 
