@@ -7,7 +7,7 @@ use wardian_address::{ActionInstanceAddress, ResourceInstanceAddress};
 use wardian_value::Value;
 
 use crate::plan::{Action, InvocationTrigger};
-use crate::query::{FoundObject, ListInstance};
+use crate::query::{ListInstance, ListedObject};
 
 /// An event about one object.
 #[derive(Clone, Debug)]
@@ -116,9 +116,9 @@ pub enum Event<'a> {
         config: &'a Value,
     },
     /// A query found an object.
-    ListFound { list: &'a ListInstance, object: &'a FoundObject },
+    ListFound { list: &'a ListInstance, object: &'a ListedObject },
     /// A query ended. It may have failed after it found objects.
-    ListCompleted { list: &'a ListInstance, found: &'a [FoundObject] },
+    ListCompleted { list: &'a ListInstance, found: &'a [ListedObject] },
     /// The run will open, renew or close an ephemeral resource.
     EphemeralStarted { address: &'a ResourceInstanceAddress, action: EphemeralAction },
     /// An operation on an ephemeral resource is still running. Sent every ten seconds.

@@ -69,7 +69,7 @@ pub use plan::{
 };
 pub use providers::{Schemas, TERRAFORM_VERSION};
 pub use provisioners::blocks as provisioner_blocks;
-pub use query::{DEFAULT_LIMIT, FoundObject, GeneratedImport, ListInstance, ListResults, QueryOptions};
+pub use query::{DEFAULT_LIMIT, GeneratedImport, ListInstance, ListedObject, QueriedList, QueryOptions};
 pub use run::Console;
 pub use state_values::decode_stored;
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};

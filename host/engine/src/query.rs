@@ -40,7 +40,7 @@ pub struct QueryOptions {
 
 /// An object that a list found.
 #[derive(Clone, Debug)]
-pub struct FoundObject {
+pub struct ListedObject {
     pub identity: Value,
     /// The object's name, for display to users.
     pub display_name: String,
@@ -59,12 +59,12 @@ pub struct GeneratedImport {
     pub import: String,
 }
 
-/// The results of one query.
+/// The results of one list.
 #[derive(Clone, Debug)]
-pub struct ListResults {
+pub struct QueriedList {
     pub address: ListInstance,
     pub provider: ProviderConfigAddress,
-    pub found: Vec<FoundObject>,
+    pub found: Vec<ListedObject>,
 }
 
 impl EngineContext {
@@ -75,7 +75,7 @@ impl EngineContext {
         variables: RootVariables,
         options: QueryOptions,
         stop: StopSignal,
-    ) -> Diagnosed<Vec<ListResults>> {
+    ) -> Diagnosed<Vec<QueriedList>> {
         self.budget.end_with(stop.now_flag());
         let schemas = match self.schemas(None).await {
             Ok(schemas) => schemas,

@@ -6,6 +6,7 @@
 mod names;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use wardian_address::{ModuleInstance, ProviderConfigAddress};
@@ -25,7 +26,7 @@ use crate::nodes::{self, Node, NodeGraph};
 use crate::operation::list::{ListOutcome, ListSubject, list};
 use crate::plan::Mode;
 use crate::providers::{Configured, Schemas, unknown_list_type};
-use crate::query::{DEFAULT_LIMIT, ListInstance, ListResults, QueryOptions};
+use crate::query::{DEFAULT_LIMIT, ListInstance, QueriedList, QueryOptions};
 use crate::scheduler::{StartResult, StepResult, TaskFuture, VisitResult, WalkEnd, Walker, walk};
 use crate::stop::StopSignal;
 use crate::values::{Repetition, RepetitionData};
@@ -39,7 +40,7 @@ pub async fn query(
     variables: RootVariables,
     options: QueryOptions,
     mut stop: StopSignal,
-) -> Diagnosed<Vec<ListResults>> {
+) -> Diagnosed<Vec<QueriedList>> {
     let graph = match nodes::build(&context.configuration) {
         Ok(graph) => graph,
         Err(cycles) => return Diagnosed::failed(cycles),
@@ -101,7 +102,7 @@ struct QueryWalk<'a> {
     refused: BTreeMap<Str, Diagnostics>,
     /// The names of generated resources.
     names: ResourceNames,
-    results: BTreeMap<ListInstance, ListResults>,
+    results: BTreeMap<ListInstance, QueriedList>,
     expansions: BTreeMap<(Str, Str), Expansion>,
 }
 
@@ -133,6 +134,7 @@ impl From<SharedOutcome> for Outcome {
 impl Walker for QueryWalk<'_> {
     type Pending = Pending;
     type Outcome = Outcome;
+    type Recording = Infallible;
 
     fn describe(&self, node: NodeId) -> String {
         self.graph.node(node).to_string()
@@ -177,6 +179,10 @@ impl Walker for QueryWalk<'_> {
             Outcome::Listed { subject, outcome } => self.listed(subject, outcome),
         }
         .into()
+    }
+
+    fn record(&mut self, recording: Infallible) {
+        match recording {}
     }
 
     fn on_task_panic(&mut self, problem: String) {
@@ -345,7 +351,7 @@ impl<'a> QueryWalk<'a> {
         }
         self.set_value(&key.0, &key.1);
         let results =
-            ListResults { address: address.clone(), provider: provider_config, found: outcome.found };
+            QueriedList { address: address.clone(), provider: provider_config, found: outcome.found };
         self.results.insert(address, results);
         !failed
     }

@@ -108,7 +108,9 @@ impl Service {
             .await?;
         let event = |kind| Bytes::from(m::invoke_action::Event { r#type: Some(kind) }.encode_to_vec());
         // An action continues if the host no longer receives its messages.
-        let mut progress = |message: String| drop(send(event(Kind::Progress(Progress { message }))));
+        let mut progress = |message: String| {
+            send(event(Kind::Progress(Progress { message })));
+        };
         let reported = self.provider.invoke_action(&CallContext::default(), request, &mut progress).await;
         send(event(Kind::Completed(Completed { diagnostics: diagnostics(reported) })));
         Ok(())

@@ -9,7 +9,7 @@ use wardian_app::protected_files::NamedFile;
 use wardian_app::untrusted::ConfigurationTrust;
 use wardian_config::QueryFiles;
 use wardian_diagnostic::Diagnosed;
-use wardian_engine::{ListResults, QueryOptions};
+use wardian_engine::{QueriedList, QueryOptions};
 use wardian_printable::printable;
 
 use crate::arguments::QueryArguments;
@@ -109,7 +109,7 @@ async fn run(context: &CommandContext, arguments: &QueryArguments) -> Outcome {
 }
 
 /// Returns the generated blocks of all objects.
-fn generated(results: &[ListResults]) -> impl Iterator<Item = (&str, &str)> {
+fn generated(results: &[QueriedList]) -> impl Iterator<Item = (&str, &str)> {
     let found = results.iter().flat_map(|results| &results.found);
     found
         .filter_map(|found| found.generated.as_ref())

@@ -1,12 +1,12 @@
 //! Renders the results of a query as text.
 
-use wardian_engine::{FoundObject, ListInstance};
+use wardian_engine::{ListInstance, ListedObject};
 use wardian_printable::{PrintableText, append_line};
 use wardian_value::{Value, json};
 
 /// Returns one line for each object: the address of the list, the identity of the object and its
 /// name, in columns. Ends with an empty line.
-pub(crate) fn render_list_results(list: &ListInstance, found: &[FoundObject]) -> PrintableText {
+pub(crate) fn render_list_results(list: &ListInstance, found: &[ListedObject]) -> PrintableText {
     let address = list.to_string();
     let identities: Vec<String> = found.iter().map(|object| identity(&object.identity)).collect();
     let width = identities.iter().map(|identity| identity.chars().count()).max().unwrap_or_default();
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn results_are_aligned_and_escaped() {
-        let found = |name: &str, number: u64, display_name: &str| FoundObject {
+        let found = |name: &str, number: u64, display_name: &str| ListedObject {
             identity: Value::object([("name", Value::string(name)), ("zone", Value::number(number))]),
             display_name: display_name.to_owned(),
             object: None,

@@ -12,7 +12,7 @@ use crate::events::{Event, Events};
 use crate::import::generate;
 use crate::object::sensitive::mark_by_schema;
 use crate::plugin_diagnostics::from_plugin_about;
-use crate::query::{FoundObject, GeneratedImport, ListInstance};
+use crate::query::{GeneratedImport, ListInstance, ListedObject};
 
 /// A query and its provider.
 pub struct ListSubject {
@@ -38,7 +38,7 @@ pub struct ListSubject {
 
 /// The result of a query. Objects that were found before an error are included.
 pub struct ListOutcome {
-    pub found: Vec<FoundObject>,
+    pub found: Vec<ListedObject>,
     /// The value of the query for expressions.
     pub value: Value,
     pub diagnostics: Diagnostics,
@@ -68,7 +68,7 @@ pub async fn list(subject: &ListSubject) -> ListOutcome {
         include_resource_object: subject.include_resource,
         limit: Some(subject.limit),
     };
-    let mut objects: Vec<FoundObject> = Vec::new();
+    let mut objects: Vec<ListedObject> = Vec::new();
     let mut receive = |event: ListEvent| {
         diagnostics.extend(from_plugin_about(&event.diagnostics, &address));
         match subject.accept(event) {
@@ -103,7 +103,7 @@ pub async fn list(subject: &ListSubject) -> ListOutcome {
 
 impl ListSubject {
     /// Returns the object in a result; `None` if the result contains only diagnostics.
-    fn accept(&self, event: ListEvent) -> Result<Option<FoundObject>, Diagnostic> {
+    fn accept(&self, event: ListEvent) -> Result<Option<ListedObject>, Diagnostic> {
         let Some(identity) = event.identity.filter(|identity| !identity.is_null()) else {
             if !event.diagnostics.is_empty() {
                 return Ok(None);
@@ -121,7 +121,7 @@ impl ListSubject {
             (Some(schema), Some(object)) => Some(mark_by_schema(&schema.block, &object)),
             (_, object) => object,
         };
-        Ok(Some(FoundObject { identity, display_name: event.display_name, object, generated: None }))
+        Ok(Some(ListedObject { identity, display_name: event.display_name, object, generated: None }))
     }
 
     fn provider_error(&self, problem: &str) -> Diagnostic {
@@ -139,7 +139,7 @@ impl ListSubject {
         &self,
         context: &CallContext,
         name: &str,
-        object: &FoundObject,
+        object: &ListedObject,
         diagnostics: &mut Diagnostics,
     ) -> Option<GeneratedImport> {
         let (Some(schema), Some(value)) = (&self.resource, &object.object) else {
@@ -168,7 +168,7 @@ impl ListSubject {
     }
 
     /// Returns the value of the query: `data` contains an object for each result.
-    fn value(&self, objects: &[FoundObject]) -> Value {
+    fn value(&self, objects: &[ListedObject]) -> Value {
         let no_object = || {
             let ty = self.resource.as_ref().map_or(Type::Dynamic, |schema| schema.implied_type().clone());
             Value::null(ty)

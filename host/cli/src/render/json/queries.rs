@@ -1,7 +1,7 @@
 //! Renders the progress and the results of queries as JSON messages.
 
 use serde::Serialize;
-use wardian_engine::{FoundObject, ListInstance};
+use wardian_engine::{ListInstance, ListedObject};
 use wardian_value::Value;
 
 use super::values::PlainValue;
@@ -68,7 +68,7 @@ impl ListStart {
 }
 
 impl<'a> ListResourceFound<'a> {
-    pub(super) fn new(list: &'a ListInstance, object: &'a FoundObject) -> Self {
+    pub(super) fn new(list: &'a ListInstance, object: &'a ListedObject) -> Self {
         let generated = object.generated.as_ref();
         Self {
             address: list.to_string(),
@@ -83,7 +83,7 @@ impl<'a> ListResourceFound<'a> {
 }
 
 impl ListComplete {
-    pub(super) fn new(list: &ListInstance, found: &[FoundObject]) -> Self {
+    pub(super) fn new(list: &ListInstance, found: &[ListedObject]) -> Self {
         Self { address: list.to_string(), resource_type: list.type_name.to_string(), total: found.len() }
     }
 }
