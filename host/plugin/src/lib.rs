@@ -19,6 +19,7 @@ mod raw_state;
 mod redacting;
 mod redaction;
 mod schema;
+mod schema_check;
 mod schema_table;
 mod source;
 mod state_store;
@@ -35,6 +36,7 @@ pub use raw_state::RawState;
 pub use redacting::{RedactingProvider, RedactingProvisioner};
 pub use redaction::{CallScope, MAX_SENSITIVE_LENGTH, REDACTED, RecentSensitiveValues, SensitiveValues};
 pub use schema::*;
+pub use schema_check::{MistakeKind, SchemaMistake, schema_mistakes};
 pub use schema_table::{SchemaSource, SchemaTable};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};
 pub use state_store::{
