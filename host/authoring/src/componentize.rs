@@ -14,17 +14,34 @@ use wasi_preview1_component_adapter_provider::{
 };
 use wasmparser::{Encoding, Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::{PackageId, Resolve, SourceMap, WorldId};
+use wit_parser::{CloneMaps, PackageId, Resolve, SourceMap, WorldId};
 
 /// The interface definitions of plugins.
-const DEFINITIONS: [(&str, &str); 6] = [
+const DEFINITIONS: [(&str, &str); 10] = [
     ("host.wit", include_str!("../../../wit/host.wit")),
+    ("http.wit", include_str!("../../../wit/http.wit")),
+    ("provider-parts.wit", include_str!("../../../wit/provider-parts.wit")),
+    ("provider-types.wit", include_str!("../../../wit/provider-types.wit")),
     ("provider.wit", include_str!("../../../wit/provider.wit")),
     ("provisioner.wit", include_str!("../../../wit/provisioner.wit")),
+    ("run.wit", include_str!("../../../wit/run.wit")),
     ("state-store.wit", include_str!("../../../wit/state-store.wit")),
     ("types.wit", include_str!("../../../wit/types.wit")),
     ("worlds.wit", include_str!("../../../wit/worlds.wit")),
 ];
+
+/// The definitions of `wasi:io` that they use.
+const IO_DEFINITIONS: (&str, &str) = ("deps/io/poll.wit", include_str!("../../../wit/deps/io/poll.wit"));
+
+/// The worlds of plugins, each with the interface that makes a component a plugin of this kind.
+const PLUGIN_WORLDS: [(&str, &str); 3] = [
+    ("provider", "provider-plugin"),
+    ("provider-base", "provider-base-plugin"),
+    ("provisioner", "provisioner-plugin"),
+];
+
+/// The suffix of the names of worlds with the exports of an optional part.
+const PART_SUFFIX: &str = "-exports";
 
 /// The prefix of custom sections with the types of a component, which binding generators write.
 const TYPE_SECTION_PREFIX: &str = "component-type";
@@ -59,10 +76,17 @@ pub enum ComponentizeError {
     NoInterface,
     #[error("the world \"{world}\" does not exist; the worlds are: {known}")]
     UnknownWorld { world: String, known: String },
+    #[error("it exports {exported}, but the interfaces of plugins are: {known}")]
+    UnknownInterface { exported: String, known: String },
     #[error(
-        "no world has all interfaces that it exports: {exported}; the interfaces of plugins are: {known}"
+        "it exports the versions {first} and {second} of {INTERFACE_PREFIX}*; generate its bindings again"
     )]
-    NoWorld { exported: String, known: String },
+    SeveralVersions { first: String, second: String },
+    #[error(
+        "its bindings are for version {version} of the interface definitions, but this program has version \
+         {current}; generate them again"
+    )]
+    Version { version: String, current: String },
     #[error("the interface definitions of this program are not valid: {0}")]
     Definitions(String),
     #[error("its functions do not have the types of the world \"{world}\": {reason}")]
@@ -94,9 +118,10 @@ pub fn componentize(module: &[u8], world: Option<&str>) -> Result<Vec<u8>, Compo
     let mut bytes = module.to_vec();
     let mut world_name = world.unwrap_or("its own").to_owned();
     if !facts.has_types || world.is_some() {
-        let (mut definitions, package) = definitions()?;
+        let (mut definitions, package) = definitions(facts.version()?)?;
         let chosen = choose_world(&definitions, package, &facts, world)?;
         definitions.worlds[chosen].name.clone_into(&mut world_name);
+        add_parts(&mut definitions, package, chosen, &facts)?;
         retain_exports(&mut definitions, chosen, &facts);
         embed_component_metadata(&mut bytes, &definitions, chosen, StringEncoding::UTF8)
             .map_err(|error| ComponentizeError::Definitions(format!("{error:#}")))?;
@@ -162,17 +187,62 @@ impl ModuleFacts {
     }
 }
 
-/// Parses the interface definitions.
-fn definitions() -> Result<(Resolve, PackageId), ComponentizeError> {
+impl ModuleFacts {
+    /// Returns the version of the interface definitions of which the module exports interfaces.
+    fn version(&self) -> Result<Option<&str>, ComponentizeError> {
+        let mut versions = self.interfaces.iter().filter_map(|interface| interface.split_once('@'));
+        let Some((_, first)) = versions.next() else { return Ok(None) };
+        if let Some((_, second)) = versions.find(|(_, version)| *version != first) {
+            return Err(ComponentizeError::SeveralVersions {
+                first: first.to_owned(),
+                second: second.to_owned(),
+            });
+        }
+        let current = current_version();
+        let track = |version: &str| {
+            let mut parts = version.split('.').map(|part| part.parse::<u64>().ok());
+            Some((parts.next()??, parts.next()??, parts.next()??))
+        };
+        match (track(first), track(current)) {
+            (Some(one), Some(own)) if one.0 == own.0 && one.1 == own.1 && one.2 <= own.2 => Ok(Some(first)),
+            _ => {
+                let (version, current) = (first.to_owned(), current.to_owned());
+                Err(ComponentizeError::Version { version, current })
+            }
+        }
+    }
+}
+
+/// Parses the interface definitions. The package is extended compatibly, so the definitions of an earlier
+/// version are those of the current one under the earlier version's name.
+fn definitions(version: Option<&str>) -> Result<(Resolve, PackageId), ComponentizeError> {
+    let wrong = |error: &dyn std::fmt::Display| ComponentizeError::Definitions(error.to_string());
+    let current = current_version();
     let mut sources = SourceMap::new();
     for (name, text) in DEFINITIONS {
+        let text = match version {
+            Some(version) => text.replacen(
+                &format!("package wardian:plugin@{current};"),
+                &format!("package wardian:plugin@{version};"),
+                1,
+            ),
+            None => text.to_owned(),
+        };
         sources.push_str(name, text);
     }
-    let group = sources.parse().map_err(|(_, error)| ComponentizeError::Definitions(error.to_string()))?;
+    let mut io = SourceMap::new();
+    io.push_str(IO_DEFINITIONS.0, IO_DEFINITIONS.1);
+    let plugin = sources.parse().map_err(|(_, error)| wrong(&error))?;
+    let io = io.parse().map_err(|(_, error)| wrong(&error))?;
     let mut resolve = Resolve::default();
-    let package =
-        resolve.push_group(group).map_err(|error| ComponentizeError::Definitions(error.to_string()))?;
+    let package = resolve.push_groups(plugin, vec![io]).map_err(|error| wrong(&error))?;
     Ok((resolve, package))
+}
+
+/// Returns the version of the interface definitions.
+fn current_version() -> &'static str {
+    let package = DEFINITIONS[0].1.split_once("package wardian:plugin@");
+    package.and_then(|(_, rest)| rest.split(';').next()).unwrap_or_default()
 }
 
 /// Returns the names of the interfaces that a world exports.
@@ -180,7 +250,7 @@ fn exported(resolve: &Resolve, world: WorldId) -> BTreeSet<String> {
     resolve.worlds[world].exports.keys().map(|key| resolve.name_world_key(key)).collect()
 }
 
-/// Returns the world with this name, or else the smallest world with all interfaces of the module.
+/// Returns the world with this name, or else the world of the interface that makes the module a plugin.
 fn choose_world(
     resolve: &Resolve,
     package: PackageId,
@@ -188,25 +258,65 @@ fn choose_world(
     name: Option<&str>,
 ) -> Result<WorldId, ComponentizeError> {
     let worlds = &resolve.packages[package].worlds;
-    if let Some(name) = name {
-        return worlds.get(name).copied().ok_or_else(|| ComponentizeError::UnknownWorld {
+    let find = |name: &str| {
+        worlds.get(name).copied().ok_or_else(|| ComponentizeError::UnknownWorld {
             world: name.to_owned(),
             known: worlds.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
-        });
+        })
+    };
+    if let Some(name) = name {
+        return find(name);
     }
-    if facts.interfaces.is_empty() {
-        return Err(ComponentizeError::NoInterface);
+    let mut kinds = facts.interfaces.iter().filter_map(|interface| {
+        let kind = interface.strip_prefix(INTERFACE_PREFIX)?.split('@').next()?;
+        PLUGIN_WORLDS.iter().find(|(known, _)| *known == kind).map(|(_, world)| *world)
+    });
+    match kinds.next() {
+        Some(world) => find(world),
+        None if facts.interfaces.is_empty() => Err(ComponentizeError::NoInterface),
+        None => Err(unknown_interface(resolve, package, facts.interfaces.iter())),
     }
-    let candidates = worlds.values().filter(|world| facts.interfaces.is_subset(&exported(resolve, **world)));
-    // Worlds that have only exports are parts of other worlds.
-    let candidates = candidates.filter(|world| !resolve.worlds[**world].imports.is_empty());
-    candidates.min_by_key(|world| exported(resolve, **world).len()).copied().ok_or_else(|| {
-        let known: BTreeSet<String> = worlds.values().flat_map(|world| exported(resolve, *world)).collect();
-        ComponentizeError::NoWorld {
-            exported: facts.interfaces.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
-            known: known.into_iter().collect::<Vec<_>>().join(", "),
-        }
-    })
+}
+
+fn unknown_interface<'a>(
+    resolve: &Resolve,
+    package: PackageId,
+    interfaces: impl Iterator<Item = &'a String>,
+) -> ComponentizeError {
+    let worlds = resolve.packages[package].worlds.values();
+    let known: BTreeSet<String> = worlds.flat_map(|world| exported(resolve, *world)).collect();
+    ComponentizeError::UnknownInterface {
+        exported: interfaces.map(String::as_str).collect::<Vec<_>>().join(", "),
+        known: known.into_iter().collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Adds the exports of optional parts to a world, if the module exports them.
+fn add_parts(
+    resolve: &mut Resolve,
+    package: PackageId,
+    world: WorldId,
+    facts: &ModuleFacts,
+) -> Result<(), ComponentizeError> {
+    let parts: Vec<WorldId> = resolve.packages[package]
+        .worlds
+        .iter()
+        .filter(|(name, part)| {
+            name.ends_with(PART_SUFFIX) && !exported(resolve, **part).is_disjoint(&facts.interfaces)
+        })
+        .map(|(_, part)| *part)
+        .collect();
+    for part in parts {
+        resolve
+            .merge_worlds(part, world, &mut CloneMaps::default())
+            .map_err(|error| ComponentizeError::Definitions(format!("{error:#}")))?;
+    }
+    let known = exported(resolve, world);
+    let mut unknown = facts.interfaces.difference(&known).peekable();
+    if unknown.peek().is_some() {
+        return Err(unknown_interface(resolve, package, unknown));
+    }
+    Ok(())
 }
 
 /// Removes the interfaces from a world that the module does not export. The interfaces are optional.
@@ -269,7 +379,8 @@ mod tests {
             .collect();
         files.sort();
         assert_eq!(files, DEFINITIONS.map(|(name, _)| name));
-        definitions().unwrap();
+        definitions(None).unwrap();
+        definitions(Some("0.1.0")).unwrap();
     }
 
     #[test]
@@ -294,7 +405,13 @@ mod tests {
         for (exports, world, part) in [
             (&["run"][..], None, "exports no interface of wardian:plugin/*"),
             (&["_start"], None, "entry point _start"),
-            (&["wardian:plugin/magic@0.1.0#cast"], None, "no world has all interfaces"),
+            (&["wardian:plugin/magic@0.1.0#cast"], None, "it exports wardian:plugin/magic@0.1.0, but"),
+            (&["wardian:plugin/provider@0.2.0#x"], None, "for version 0.2.0"),
+            (
+                &["wardian:plugin/provider@0.1.0#x", "wardian:plugin/log@0.1.1#y"],
+                None,
+                "it exports the versions",
+            ),
             (&["wardian:plugin/provider@0.1.0#get-metadata"], Some("magic"), "the worlds are: "),
             (
                 &["wardian:plugin/provider@0.1.0#get-metadata"],
