@@ -6,6 +6,7 @@
 //! are not available yet are in [`unsupported`].
 
 mod audit;
+mod authoring;
 mod configuration;
 mod help;
 mod inspection;
@@ -39,6 +40,7 @@ use crate::failure::{Status, Usage};
 use normalize::Normalised;
 
 pub(crate) use audit::*;
+pub(crate) use authoring::*;
 pub(crate) use configuration::*;
 pub(crate) use help::HelpPage;
 pub(crate) use inspection::*;
@@ -165,7 +167,7 @@ pub(crate) enum Command {
     Modules(ModulesArguments),
     /// Show outputs of the root module.
     Output(OutputArguments),
-    /// Inspect a plugin, or bundle it as a native plugin.
+    /// Create, build, check, document and publish plugins.
     Plugin(PluginArguments),
     /// Check, explain and extend the policies for plugins.
     ///
@@ -241,7 +243,13 @@ impl Command {
                 PluginCommand::Cache(cache) => match &cache.command {
                     PluginCacheCommand::Prune(one) => one,
                 },
+                PluginCommand::Check(one) => one,
+                PluginCommand::Componentize(one) => one,
+                PluginCommand::Declare(one) => &**one,
+                PluginCommand::Dev(one) => one,
+                PluginCommand::Docs(one) => one,
                 PluginCommand::Inspect(one) => one,
+                PluginCommand::New(one) => one,
                 PluginCommand::Publish(one) => &**one,
             },
             Self::Policy(policy) => match &policy.command {

@@ -6,6 +6,7 @@
 //! | module | output |
 //! |---|---|
 //! | [`plan`] | a plan, with `difference` (the changes) and `layout` (their text) |
+//! | [`component_check`] | the mistakes in a component and the parts of its size |
 //! | [`consent_view`] | the capability requests of a plugin |
 //! | [`plugin`] | a component's imports and capability requests |
 //! | [`policy`] | the effective policy of a plugin |
@@ -18,6 +19,7 @@
 //! linear in the length of the output.
 
 pub(crate) mod audit;
+pub(crate) mod component_check;
 pub(crate) mod consent_view;
 mod difference;
 pub(crate) mod json;

@@ -49,6 +49,7 @@ mod native_supervision;
 #[cfg(unix)]
 mod newcomer;
 mod options;
+mod plugin_authoring;
 mod policy_commands;
 mod policy_learn;
 mod policy_templates;
