@@ -58,6 +58,10 @@ const PURPOSES: [(&str, &str); 23] = [
     ("wardian:plugin/types", "types only"),
     ("wardian:plugin/log", "log lines"),
     ("wardian:plugin/file-mode", "file permissions"),
+    ("wardian:plugin/http", "HTTP requests"),
+    ("wardian:plugin/run", "recorded states, interruption"),
+    ("wardian:plugin/interruption", "interruption"),
+    ("wardian:plugin/shared", "memory shared by its instances"),
     ("wardian:plugin/ui", "terminal output"),
     ("wardian:plugin/process", "runs programs"),
     ("wardian:plugin/communicator", "the provisioned machine"),
@@ -95,7 +99,10 @@ impl<'a> PluginReport<'a> {
         let missing = imports.iter().filter(|import| import.offered == Some(false)).map(|import| {
             format!("it imports {}, which this version of Wardian does not provide", import.name)
         });
-        let problems = verification.undeclared.iter().map(ToString::to_string).chain(missing).collect();
+        let (denied, refused): (Vec<_>, Vec<_>) =
+            verification.undeclared.iter().partition(|one| inspected.is_denied_without_declaration(one));
+        let problems = refused.iter().map(ToString::to_string).chain(missing).collect();
+        let denied = denied.into_iter().map(|one| format!("{one}; each use is denied"));
         let unused = |capability: &&str| {
             format!("it declares that it needs {capability}, but imports no interface that uses it")
         };
@@ -121,7 +128,7 @@ impl<'a> PluginReport<'a> {
                 })
                 .collect(),
             problems,
-            warnings: verification.unused.iter().map(unused).collect(),
+            warnings: verification.unused.iter().map(unused).chain(denied).collect(),
         }
     }
 
