@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, TestFailure};
 use crate::in_process::ProviderFactory;
 use crate::provider_source::TestedProviders;
-use crate::recording::RecordedHttp;
+use crate::recording::{RecordedHttp, RecordingError};
 use crate::run::Run;
 use crate::step::Step;
 use crate::tested_state::TestedState;
@@ -128,7 +128,13 @@ impl AcceptanceTest {
         self
     }
 
-    /// Sends the provider's HTTP requests to real servers, without a recording.
+    /// Sends the provider's HTTP requests to real servers, without a recording. The provider waits as long as it
+    /// asks for.
+    ///
+    /// ```no_run
+    /// # use wardian_acceptance::{AcceptanceTest, Step};
+    /// AcceptanceTest::new(|| wardian_sdk::Provider::new("cloud")).live_http().step(Step::apply("")).run();
+    /// ```
     #[cfg(feature = "network")]
     pub fn live_http(mut self) -> Self {
         self.uses_real_time = true;
@@ -254,10 +260,14 @@ impl AcceptanceTest {
         }
         if failures.is_empty() {
             failures = self.run_on_thread();
-            if let Some(session) = session.filter(|_| failures.is_empty())
-                && let Err(error) = session.finish()
-            {
-                failures.push(Failure::of_test("the recording cannot be written", error.to_string()));
+            // A recording of a failed test is not written.
+            let finished = session.filter(|session| failures.is_empty() || !session.is_recording());
+            if let Some(Err(error)) = finished.map(|session| session.finish()) {
+                let summary = match error {
+                    RecordingError::NotRecorded(_) => "a request has no recording",
+                    _ => "the recording cannot be written",
+                };
+                failures.push(Failure::of_test(summary, error.to_string()));
             }
         }
         if failures.is_empty() { Ok(()) } else { Err(TestFailure::new(name, failures)) }

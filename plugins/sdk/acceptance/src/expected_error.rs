@@ -10,16 +10,16 @@ use wardian_sdk::testing::value_path::{ValuePath, path_text};
 /// An error or a warning that a step expects. All given conditions must match one diagnostic.
 ///
 /// ```
-/// use wardian_acceptance::Expected;
+/// use wardian_acceptance::ExpectedDiagnostic;
 ///
-/// let expected = Expected::containing("must be at least 8").at("disk[0].size").of("cloud_server.web");
+/// let expected = ExpectedDiagnostic::containing("must be at least 8").at("disk[0].size").of("cloud_server.web");
 /// assert_eq!(
 ///     expected.to_string(),
 ///     "a diagnostic that contains \"must be at least 8\", at disk[0].size, of cloud_server.web"
 /// );
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Expected {
+pub struct ExpectedDiagnostic {
     texts: Vec<String>,
     pattern: Option<Regex>,
     path: Option<ValuePath>,
@@ -28,11 +28,11 @@ pub struct Expected {
     problem: Option<String>,
 }
 
-impl Expected {
+impl ExpectedDiagnostic {
     /// Expects a diagnostic with any text.
     ///
     /// ```
-    /// let expected = wardian_acceptance::Expected::any().at("name");
+    /// let expected = wardian_acceptance::ExpectedDiagnostic::any().at("name");
     /// assert_eq!(expected.to_string(), "a diagnostic at name");
     /// ```
     pub fn any() -> Self {
@@ -42,7 +42,7 @@ impl Expected {
     /// Expects a diagnostic whose summary or detail contains a text.
     ///
     /// ```
-    /// wardian_acceptance::Expected::containing("Invalid Attribute Value");
+    /// wardian_acceptance::ExpectedDiagnostic::containing("Invalid Attribute Value");
     /// ```
     pub fn containing(text: impl Into<String>) -> Self {
         Self::any().and_containing(text)
@@ -51,7 +51,7 @@ impl Expected {
     /// Expects a diagnostic that a regular expression matches: its summary, a line break and its detail.
     ///
     /// ```
-    /// wardian_acceptance::Expected::matching(r"(?s)Timeout.*after \d+m");
+    /// wardian_acceptance::ExpectedDiagnostic::matching(r"(?s)Timeout.*after \d+m");
     /// ```
     pub fn matching(pattern: &str) -> Self {
         match Regex::new(pattern) {
@@ -65,7 +65,7 @@ impl Expected {
     /// Also expects another text in the summary or detail.
     ///
     /// ```
-    /// wardian_acceptance::Expected::containing("Invalid").and_containing("name");
+    /// wardian_acceptance::ExpectedDiagnostic::containing("Invalid").and_containing("name");
     /// ```
     #[must_use]
     pub fn and_containing(mut self, text: impl Into<String>) -> Self {
@@ -76,7 +76,7 @@ impl Expected {
     /// Expects that the diagnostic is about an attribute: `disk[0].size`.
     ///
     /// ```
-    /// wardian_acceptance::Expected::any().at("tags[\"a b\"]");
+    /// wardian_acceptance::ExpectedDiagnostic::any().at("tags[\"a b\"]");
     /// ```
     #[must_use]
     pub fn at(mut self, path: &str) -> Self {
@@ -90,7 +90,7 @@ impl Expected {
     /// Expects that the diagnostic is about a resource instance.
     ///
     /// ```
-    /// wardian_acceptance::Expected::any().of("cloud_server.web[0]");
+    /// wardian_acceptance::ExpectedDiagnostic::any().of("cloud_server.web[0]");
     /// ```
     #[must_use]
     pub fn of(mut self, address: impl Into<String>) -> Self {
@@ -115,7 +115,7 @@ impl Expected {
     }
 }
 
-impl fmt::Display for Expected {
+impl fmt::Display for ExpectedDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a diagnostic")?;
         let texts = self.texts.iter().map(|text| format!("that contains {text:?}"));
@@ -131,7 +131,7 @@ impl fmt::Display for Expected {
 }
 
 /// Allows `Step::expect_error("text")`.
-impl From<&str> for Expected {
+impl From<&str> for ExpectedDiagnostic {
     fn from(text: &str) -> Self {
         Self::containing(text)
     }

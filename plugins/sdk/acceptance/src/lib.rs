@@ -13,7 +13,7 @@
 //! header, query parameter or field; a panic or an endless call of a provider is a failure of its step.
 //!
 //! ```
-//! use wardian_acceptance::{AcceptanceTest, Expected, ExpectedAction, PlanCheck, StateCheck, Step, json};
+//! use wardian_acceptance::{AcceptanceTest, ExpectedDiagnostic, ExpectedAction, PlanCheck, StateCheck, Step, json};
 //!
 //! AcceptanceTest::new(wardian_provider_random::provider)
 //!     .step(
@@ -29,7 +29,7 @@
 //!     )
 //!     .step(
 //!         Step::plan(r#"resource "random_pet" "name" { length = "two" }"#)
-//!             .expect_error(Expected::containing("a number is required")),
+//!             .expect_error(ExpectedDiagnostic::containing("a number is required")),
 //!     )
 //!     .run();
 //! ```
@@ -55,7 +55,7 @@ mod sweepers;
 mod tested_state;
 
 pub use acceptance_test::AcceptanceTest;
-pub use expected_error::Expected;
+pub use expected_error::ExpectedDiagnostic;
 pub use failure::TestFailure;
 pub use plan_check::{ExpectedAction, PlanCheck};
 pub use recording::{RecordedHttp, RecordingError, recorded_http};
@@ -66,3 +66,8 @@ pub use step::Step;
 pub use sweepers::{SweepFailure, Sweepers};
 pub use tested_state::TestedState;
 pub use wardian_sdk::testing::json;
+
+/// The examples of the guide, which `cargo test --doc` compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/sdk-testing.md")]
+struct Guide;

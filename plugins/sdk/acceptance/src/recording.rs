@@ -231,9 +231,10 @@ impl RecordingSession {
 impl Shared {
     fn respond(&self, request: &Request) -> Result<Response, Error> {
         let servers = match &*self.lock() {
-            Source::Record { servers, .. } => Arc::clone(servers),
-            Source::Replay(_) => return self.replay(request),
+            Source::Record { servers, .. } => Some(Arc::clone(servers)),
+            Source::Replay(_) => None,
         };
+        let Some(servers) = servers else { return self.replay(request) };
         // The lock is not held during the request.
         let response = servers(request)?;
         let problem = |problem: String| failed(request, problem);

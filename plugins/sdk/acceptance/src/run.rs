@@ -12,7 +12,7 @@ use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::{
     MemoryFiles, RootVariables, VariableInputs, VariableSource, load_root_from, root_variables,
 };
-use wardian_diagnostic::{Diagnosed, Diagnostics, SourceFile};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, SourceFile, did_you_mean};
 use wardian_engine::{
     Action, Directories, EngineContext, Mode, ObjectSecrets, Plan, PlanOptions, ResourceChange, Silent,
     StateSink, StopSignal,
@@ -47,8 +47,7 @@ impl StepFailure {
 #[derive(Clone)]
 struct Loaded {
     files: Vec<(String, String)>,
-    /// The values of variables as JSON.
-    variables: String,
+    variables: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The execution of a test.
@@ -134,20 +133,15 @@ impl<'t> Run<'t> {
 
     /// Returns the configuration of the step, and retains it for later steps.
     fn configuration(&mut self, number: usize, step: &Step) -> Result<Loaded, StepFailure> {
-        let invalid =
-            |error: serde_json::Error| StepFailure::new("a variable is not valid", error.to_string());
-        let variables = || {
-            let values: serde_json::Map<_, _> = step.variables.iter().cloned().collect();
-            serde_json::to_string(&values).map_err(invalid)
-        };
+        let variables = step.variables.iter().cloned().collect();
         let loaded = match (&step.configuration, self.loaded.take()) {
             (Some(text), _) => {
                 let root = (format!("step{number}.tf"), text.clone());
                 let files = std::iter::once(root).chain(step.files.iter().cloned()).collect();
-                Loaded { files, variables: variables()? }
+                Loaded { files, variables }
             }
             (None, Some(loaded)) if step.variables.is_empty() => loaded,
-            (None, Some(loaded)) => Loaded { variables: variables()?, ..loaded },
+            (None, Some(loaded)) => Loaded { variables, ..loaded },
             (None, None) => {
                 return Err(StepFailure::new(
                     "there is no configuration",
@@ -219,10 +213,20 @@ impl<'t> Run<'t> {
         let files = loaded.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).chain(addition);
         let files = MemoryFiles::new(files);
         let configuration = Arc::new(load_root_from(&files, Path::new(""))?);
-        let given = SourceFile::new("variables.tfvars.json", loaded.variables.as_str());
+        let module = &configuration.root().module;
+        if let Some(name) = loaded.variables.keys().find(|name| !module.variables.contains_key(name.as_str()))
+        {
+            let hint = did_you_mean(name, module.variables.keys().map(|known| known.as_str()));
+            let detail = format!(
+                "The step sets the variable {name:?}, which its configuration does not declare.{hint}"
+            );
+            return Err(Diagnostic::error("Value for undeclared variable", detail).into());
+        }
+        let variables = serde_json::Value::from(loaded.variables.clone()).to_string();
+        let given = SourceFile::new("variables.tfvars.json", variables);
         let inputs =
             VariableInputs { arguments: vec![VariableSource::File(given)], ..VariableInputs::default() };
-        let (variables, warnings) = root_variables(&configuration.root().module, &inputs)?;
+        let (variables, warnings) = root_variables(module, &inputs)?;
         let engine = EngineContext {
             configuration,
             providers: Arc::clone(&self.source) as _,
@@ -249,7 +253,7 @@ impl<'t> Run<'t> {
         let (engine, _, _) =
             self.engine(self.applied.as_ref().unwrap_or(loaded), None).map_err(unreadable)?;
         let schemas = engine.schemas(Some(&self.state)).await.map_err(unreadable)?;
-        self.tested = TestedState::new(&self.state, &schemas);
+        self.tested = TestedState::new(&self.state, &schemas, &self.source.environment.identities);
         schemas.close().await;
         if self.tested.managed().next().is_some() {
             self.last_objects = self.tested.clone();

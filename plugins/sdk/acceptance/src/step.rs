@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use serde_json::Value as Json;
 
-use crate::expected_error::Expected;
+use crate::expected_error::ExpectedDiagnostic;
 use crate::plan_check::PlanCheck;
 use crate::state_check::StateCheck;
 
@@ -30,8 +30,8 @@ pub struct Step {
     /// The texts of further files, such as those of modules.
     pub(crate) files: Vec<(String, String)>,
     pub(crate) variables: Vec<(String, Json)>,
-    pub(crate) expected_errors: Vec<Expected>,
-    pub(crate) expected_warnings: Vec<Expected>,
+    pub(crate) expected_errors: Vec<ExpectedDiagnostic>,
+    pub(crate) expected_warnings: Vec<ExpectedDiagnostic>,
     pub(crate) plan_checks: Vec<PlanCheck>,
     pub(crate) state_checks: Vec<StateCheck>,
     pub(crate) is_idempotent: bool,
@@ -228,12 +228,12 @@ impl Step {
     /// Expects an error. The step passes if every error is expected, and every expected error occurs.
     ///
     /// ```
-    /// use wardian_acceptance::{Expected, Step};
+    /// use wardian_acceptance::{ExpectedDiagnostic, Step};
     /// Step::plan(r#"resource "cloud_server" "web" { size = 0 }"#)
-    ///     .expect_error(Expected::containing("at least 1").at("size"));
+    ///     .expect_error(ExpectedDiagnostic::containing("at least 1").at("size"));
     /// ```
     #[must_use]
-    pub fn expect_error(mut self, expected: impl Into<Expected>) -> Self {
+    pub fn expect_error(mut self, expected: impl Into<ExpectedDiagnostic>) -> Self {
         self.expected_errors.push(expected.into());
         self
     }
@@ -245,7 +245,7 @@ impl Step {
     /// Step::plan(r#"resource "cloud_server" "web" { old = true }"#).expect_warning("deprecated");
     /// ```
     #[must_use]
-    pub fn expect_warning(mut self, expected: impl Into<Expected>) -> Self {
+    pub fn expect_warning(mut self, expected: impl Into<ExpectedDiagnostic>) -> Self {
         self.expected_warnings.push(expected.into());
         self
     }

@@ -8,6 +8,7 @@ use wardian_engine::{Schemas, decode_stored};
 use wardian_state::State;
 use wardian_value::{Marks, Value, json};
 
+use crate::environment::ReturnedIdentities;
 use crate::plan_check::missing;
 use wardian_sdk::testing::value_path::{ValuePath, shown};
 
@@ -29,7 +30,7 @@ pub(crate) struct TestedObject {
 impl TestedState {
     /// Decodes the objects of a state with the schemas of their types. Objects of another schema version
     /// are omitted.
-    pub(crate) fn new(state: &State, schemas: &Schemas) -> Self {
+    pub(crate) fn new(state: &State, schemas: &Schemas, returned: &ReturnedIdentities) -> Self {
         let mut objects = BTreeMap::new();
         for (address, provider, instance) in state.instances() {
             let schema = schemas.resource(&provider.provider, address.mode(), address.type_name());
@@ -37,6 +38,7 @@ impl TestedState {
             let Some(value) = decode_stored(object, schema) else { continue };
             let identity = object.identity.as_ref();
             let identity = identity.and_then(|identity| serde_json::from_str(&identity.attributes).ok());
+            let identity = identity.or_else(|| returned.get(&address.to_string()));
             objects.insert(address.to_string(), TestedObject { mode: address.mode(), value, identity });
         }
         let outputs = state.outputs.iter().map(|(name, output)| {

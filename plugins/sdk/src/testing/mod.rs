@@ -3,7 +3,11 @@
 //! [`ProviderHarness`] replaces the host: it computes proposed states, plans and applies on the
 //! same request path as a component's exports, including the encoding. It also checks the
 //! provider's responses: a plan must match the configuration, and a new state must match the plan.
-//! `with_mock_http` replaces the servers to which a provider sends requests.
+//! `with_mock_http` replaces the servers to which a provider sends requests, `TestClock` the clock, and
+//! `CapturedLogs` retains the log.
+//!
+//! Acceptance tests, which plan and apply configurations with the engine, are in the crate
+//! `wardian-acceptance`, which depends on this crate and on the host.
 
 #[cfg(not(target_family = "wasm"))]
 mod captured_logs;

@@ -23,9 +23,9 @@ use wardian_plugin::{
     ValidateConfigRequest, has_errors,
 };
 use wardian_sdk::bindings::exports::wardian::plugin::provider as wit;
-use wardian_value::{Str, Value};
+use wardian_value::{Str, Value, json};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, ReturnedIdentities};
 use conversion::{capabilities, decode, diagnostics};
 use thread::{Guest, ProviderThread};
 
@@ -36,6 +36,7 @@ pub(crate) struct InProcessWire {
     name: Arc<str>,
     thread: ProviderThread,
     schema: OnceCell<Arc<DecodedSchema>>,
+    identities: ReturnedIdentities,
 }
 
 impl InProcessWire {
@@ -49,8 +50,17 @@ impl InProcessWire {
         environment: Environment,
         call_limit: Duration,
     ) -> io::Result<Arc<dyn Provider>> {
+        let identities = environment.identities.clone();
         let thread = ProviderThread::start(name, factory, environment, call_limit)?;
-        Ok(Arc::new(Transport::new(Self { name: name.into(), thread, schema: OnceCell::new() })))
+        let wire = Self { name: name.into(), thread, schema: OnceCell::new(), identities };
+        Ok(Arc::new(Transport::new(wire)))
+    }
+
+    /// Retains the identity that the provider returned for the object of the call.
+    fn record_identity(&self, context: &CallContext, identity: Option<&Value>) {
+        if let (Some(address), Some(identity)) = (context.address(), identity) {
+            self.identities.record(address, json::to_json_value(identity));
+        }
     }
 
     fn plugin_call(

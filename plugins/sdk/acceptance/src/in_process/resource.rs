@@ -75,6 +75,7 @@ impl ResourceCalls for InProcessWire {
         let new_state = decode_field(&call, &mut reported, new_state);
         let new_identity = decode_optional("the new identity", answer.new_identity.as_deref(), identity);
         let new_identity = decode_field(&call, &mut reported, new_identity);
+        self.record_identity(context, new_identity.as_ref());
         Ok(ReadResourceResponse {
             new_state,
             private: answer.private.into(),
@@ -120,6 +121,7 @@ impl ResourceCalls for InProcessWire {
         let new_state = decode_field(&call, &mut reported, new_state);
         let new_identity = decode_optional("the new identity", answer.new_identity.as_deref(), identity);
         let new_identity = decode_field(&call, &mut reported, new_identity);
+        self.record_identity(context, new_identity.as_ref());
         Ok(ApplyResponse {
             new_state,
             private: answer.private.into(),

@@ -3,14 +3,14 @@
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use super::StepFailure;
-use crate::expected_error::{Expected, location};
+use crate::expected_error::{ExpectedDiagnostic, location};
 use crate::failure::diagnostics_text;
 use crate::step::Step;
 
 /// Checks the expectations themselves.
 pub(super) fn check(step: &Step) -> Result<(), StepFailure> {
     let all = step.expected_errors.iter().chain(&step.expected_warnings);
-    match all.filter_map(Expected::problem).next() {
+    match all.filter_map(ExpectedDiagnostic::problem).next() {
         Some(problem) => Err(StepFailure::new("an expectation is not valid", problem)),
         None => Ok(()),
     }
@@ -36,7 +36,7 @@ pub(super) fn compare(step: &Step, diagnostics: &Diagnostics) -> Result<(), Step
     missing(&step.expected_warnings, &warnings, "warning")
 }
 
-fn missing(expected: &[Expected], found: &[&Diagnostic], kind: &str) -> Result<(), StepFailure> {
+fn missing(expected: &[ExpectedDiagnostic], found: &[&Diagnostic], kind: &str) -> Result<(), StepFailure> {
     let Some(expected) = expected.iter().find(|one| !found.iter().any(|found| one.matches(found))) else {
         return Ok(());
     };

@@ -9,8 +9,8 @@ use serde_json::json;
 use wardian_acceptance::AcceptanceTest;
 use wardian_sdk::http::{self, Error, Request, Response};
 use wardian_sdk::{
-    Attribute, Context, DataSource, Deadline, Diagnostic, IdentityAttribute, IdentitySchema, Import, Provider,
-    Resource, Result, Schema, Type, Update, log, validate,
+    Attribute, Context, DataSource, Deadline, Diagnostic, IdentityAttribute, IdentitySchema, Import,
+    Provider, Resource, Result, Schema, Type, Update, log, validate,
 };
 
 const API: &str = "https://api.cloud.example";
@@ -224,7 +224,10 @@ impl Servers {
     fn respond(&mut self, request: &Request, path: &str) -> Response {
         let body: serde_json::Value = serde_json::from_slice(request.content()).unwrap_or_default();
         if let Some(zone) = path.strip_prefix("/zones/") {
-            return Response::new(200, json!({ "name": zone, "region": format!("region of {zone}") }).to_string());
+            return Response::new(
+                200,
+                json!({ "name": zone, "region": format!("region of {zone}") }).to_string(),
+            );
         }
         if let Some(name) = path.strip_prefix("/servers?name=") {
             let found: Vec<_> = self.all.values().filter(|server| server["name"] == name).collect();

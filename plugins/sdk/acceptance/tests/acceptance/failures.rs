@@ -43,7 +43,8 @@ fn failed_destroy_is_reported_too() {
 
 #[test]
 fn configuration_that_does_not_parse_shows_its_line() {
-    let test = FakeCloud::default().test().step(Step::apply("resource \"cloud_server\" \"web\" {\n  name = \n}\n"));
+    let test =
+        FakeCloud::default().test().step(Step::apply("resource \"cloud_server\" \"web\" {\n  name = \n}\n"));
     insta::assert_snapshot!(failure(test));
 }
 
@@ -95,9 +96,9 @@ fn checks_that_fail() {
 
 #[test]
 fn expected_error_that_does_not_occur() {
-    let test = FakeCloud::default()
-        .test()
-        .step(Step::plan(server("name = \"a\"\nsize = 0")).expect_error("must be greater").expect_error("no such"));
+    let test = FakeCloud::default().test().step(
+        Step::plan(server("name = \"a\"\nsize = 0")).expect_error("must be greater").expect_error("no such"),
+    );
     insta::assert_snapshot!(failure(test));
     let test = FakeCloud::default().test().step(web().expect_error("no such"));
     insta::assert_snapshot!(failure(test));
@@ -110,7 +111,9 @@ fn imported_object_that_differs() {
         .step(Step::apply(server("name = \"a\"\nsize = 8\npassword = \"hunter2\"")))
         .step(Step::import("cloud_server.web"));
     insta::assert_snapshot!(failure(test));
-    insta::assert_snapshot!(failure(FakeCloud::default().test().step(web()).step(Step::import("cloud_server.b"))));
+    insta::assert_snapshot!(failure(
+        FakeCloud::default().test().step(web()).step(Step::import("cloud_server.b"))
+    ));
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn mistakes_in_the_test_itself() {
     insta::assert_snapshot!(failure(first));
     let unknown = FakeCloud::default().test().step(Step::plan("resource \"dns_record\" \"a\" {}"));
     insta::assert_snapshot!(failure(unknown));
-    let pattern = wardian_acceptance::Expected::matching("(");
+    let pattern = wardian_acceptance::ExpectedDiagnostic::matching("(");
     insta::assert_snapshot!(failure(FakeCloud::default().test().step(web().expect_error(pattern))));
     let variable = FakeCloud::default().test().step(web().variable("size", json!(1)));
     insta::assert_snapshot!(failure(variable));

@@ -6,8 +6,11 @@ use crate::cloud::{FakeCloud, TOKEN, provider, server};
 
 fn test(size: i64) -> AcceptanceTest {
     AcceptanceTest::new(provider).step(
-        Step::apply(server(&format!("name = \"a\"\nsize = {size}")))
-            .check(StateCheck::value("cloud_server.web", "size", json!(size))),
+        Step::apply(server(&format!("name = \"a\"\nsize = {size}"))).check(StateCheck::value(
+            "cloud_server.web",
+            "size",
+            json!(size),
+        )),
     )
 }
 

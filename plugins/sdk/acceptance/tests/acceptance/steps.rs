@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use wardian_acceptance::{AcceptanceTest, Expected, ExpectedAction, PlanCheck, StateCheck, Step, json};
+use wardian_acceptance::{
+    AcceptanceTest, ExpectedAction, ExpectedDiagnostic, PlanCheck, StateCheck, Step, json,
+};
 use wardian_sdk::log::Level;
 use wardian_sdk::testing::{CapturedLogs, TestClock};
 
@@ -68,7 +70,10 @@ fn waits_take_no_time() {
         .test()
         .clock(&clock)
         .logs(&logs)
-        .step(Step::apply(server("name = \"a\"\nsize = 8")).check(StateCheck::set("cloud_server.web", "address")))
+        .step(
+            Step::apply(server("name = \"a\"\nsize = 8"))
+                .check(StateCheck::set("cloud_server.web", "address")),
+        )
         .run();
     assert_eq!(clock.elapsed(), Duration::from_secs(300));
     assert!(start.elapsed() < Duration::from_secs(120));
@@ -107,12 +112,14 @@ output "region" { value = data.cloud_zone.a.region }
                 .check(StateCheck::custom(|state| {
                     let pet = state.text("random_pet.name", "id")?;
                     let name = state.text("cloud_server.web[\"one\"]", "name")?;
-                    if name == format!("{pet}-one") { Ok(()) } else { Err(format!("{name} is not {pet}-one")) }
+                    if name == format!("{pet}-one") {
+                        Ok(())
+                    } else {
+                        Err(format!("{name} is not {pet}-one"))
+                    }
                 })),
         )
-        .step(
-            Step::destroy().variable("sizes", json!({ "one": 1, "two": 2 })).check(StateCheck::objects(0)),
-        )
+        .step(Step::destroy().variable("sizes", json!({ "one": 1, "two": 2 })).check(StateCheck::objects(0)))
         .run();
 }
 
@@ -123,7 +130,10 @@ fn modules_and_same_values() {
         .step(
             Step::apply(with_provider("module \"web\" { source = \"./web\" }"))
                 .file("web/main.tf", "resource \"cloud_server\" \"a\" {\n  name = \"a\"\n  size = 1\n}")
-                .check(StateCheck::same(("module.web.cloud_server.a", "name"), ("module.web.cloud_server.a", "name"))),
+                .check(StateCheck::same(
+                    ("module.web.cloud_server.a", "name"),
+                    ("module.web.cloud_server.a", "name"),
+                )),
         )
         .run();
 }
@@ -134,12 +144,14 @@ fn expected_errors_name_attribute_and_address() {
         .test()
         .step(
             Step::plan(server("name = \"\"\nsize = 0"))
-                .expect_error(Expected::any().at("name").of("cloud_server.web"))
-                .expect_error(Expected::matching("(?s)Invalid.*0").at("size")),
+                .expect_error(ExpectedDiagnostic::any().at("name").of("cloud_server.web"))
+                .expect_error(ExpectedDiagnostic::matching("(?s)Invalid.*0").at("size")),
         )
         .step(
             Step::apply(server("name = \"taken\"\nsize = 1"))
-                .expect_error(Expected::containing("Name in use").and_containing("already").at("name"))
+                .expect_error(
+                    ExpectedDiagnostic::containing("Name in use").and_containing("already").at("name"),
+                )
                 .check(StateCheck::objects(0)),
         )
         .step(Step::apply(server("name = \"a\"\nsize = 2000")).expect_warning("Large server"))
@@ -165,7 +177,9 @@ fn objects_are_imported_by_each_key() {
                     second.lock().all.insert("srv-9".to_owned(), json!({ "id": "srv-9", "name": "a" }));
                 })
                 .by_id("name=a")
-                .expect_error(Expected::containing("Import key not unique").and_containing("srv-1, srv-9")),
+                .expect_error(
+                    ExpectedDiagnostic::containing("Import key not unique").and_containing("srv-1, srv-9"),
+                ),
         )
         .step(Step::import("cloud_server.web").by_id("srv-7").expect_error("Server not found"))
         .run();
