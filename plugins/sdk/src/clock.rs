@@ -1,21 +1,24 @@
-//! The time, as operations read it and wait for it.
+//! The time, as operations read it.
 //!
 //! In a component, the functions read the host's clocks. In a test, [`TestClock`] replaces them, and
-//! no wait takes real time. Therefore, operations use this module instead of [`std::time`] and
-//! [`std::thread::sleep`].
+//! no wait of [`run`](crate::run) takes real time. Therefore, operations use this module instead of
+//! [`std::time`].
 //!
 //! ```
 //! use std::time::Duration;
-//! use wardian_sdk::clock;
+//! use wardian_sdk::{clock, run};
 //!
 //! let start = clock::now();
-//! clock::sleep(Duration::from_millis(1));
+//! run::sleep(Duration::from_millis(1))?;
 //! assert!(clock::now() > start);
+//! # Ok::<(), wardian_sdk::Diagnostics>(())
 //! ```
 //!
 //! [`TestClock`]: crate::testing::TestClock
 
-use std::time::{Duration, Instant, SystemTime};
+#[cfg(not(target_family = "wasm"))]
+use std::time::Duration;
+use std::time::{Instant, SystemTime};
 
 /// Returns the time of a clock that is never set back. Use it to measure durations.
 ///
@@ -36,18 +39,18 @@ pub fn system_time() -> SystemTime {
     source::system_time()
 }
 
-/// Waits. With a [test clock](crate::testing::TestClock), the time passes immediately.
-///
-/// ```
-/// wardian_sdk::clock::sleep(std::time::Duration::from_millis(1));
-/// ```
-pub fn sleep(duration: Duration) {
-    source::sleep(duration);
+/// Waits. [`run::sleep`](crate::run::sleep) also ends with the run.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn wait(duration: Duration) {
+    match crate::testing::clock_of_thread() {
+        Some(clock) => clock.advance(duration),
+        None => std::thread::sleep(duration),
+    }
 }
 
 #[cfg(target_family = "wasm")]
 mod source {
-    use super::{Duration, Instant, SystemTime};
+    use super::{Instant, SystemTime};
 
     pub(super) fn now() -> Instant {
         Instant::now()
@@ -56,15 +59,11 @@ mod source {
     pub(super) fn system_time() -> SystemTime {
         SystemTime::now()
     }
-
-    pub(super) fn sleep(duration: Duration) {
-        std::thread::sleep(duration);
-    }
 }
 
 #[cfg(not(target_family = "wasm"))]
 mod source {
-    use super::{Duration, Instant, SystemTime};
+    use super::{Instant, SystemTime};
     use crate::testing::clock_of_thread;
 
     pub(super) fn now() -> Instant {
@@ -73,12 +72,5 @@ mod source {
 
     pub(super) fn system_time() -> SystemTime {
         clock_of_thread().map_or_else(SystemTime::now, |clock| clock.system_time())
-    }
-
-    pub(super) fn sleep(duration: Duration) {
-        match clock_of_thread() {
-            Some(clock) => clock.advance(duration),
-            None => std::thread::sleep(duration),
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wardian_sdk::duration::GoDuration;
 use wardian_sdk::{
-    Attribute, Context, Diagnostics, Explain, Import, Resource, Result, Schema, Update, clock, validate,
+    Attribute, Context, Diagnostics, Explain, Import, Resource, Result, Schema, Update, run, validate,
 };
 
 use crate::import_id;
@@ -120,6 +120,5 @@ fn wait(name: &str, text: Option<&str>) -> Result<()> {
     let duration = parse(name, text)?
         .to_std()
         .ok_or_else(|| Diagnostics::error(format!("Invalid {name}"), "It is negative."))?;
-    clock::sleep(duration);
-    Ok(())
+    run::sleep(duration)
 }

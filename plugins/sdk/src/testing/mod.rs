@@ -30,6 +30,8 @@ pub mod value_path;
 
 #[cfg(not(target_os = "wasi"))]
 pub use crate::http::with_mock_http;
+#[cfg(not(target_os = "wasi"))]
+pub use crate::run::{RecordedStates, with_interruption_after, with_recorded_states};
 #[cfg(not(target_family = "wasm"))]
 pub use captured_logs::{CapturedLogs, LogLine};
 #[cfg(not(target_family = "wasm"))]

@@ -11,7 +11,7 @@ const PER_READING: Duration = Duration::from_micros(1);
 /// 2024-01-01T00:00:00Z, at which the clock starts.
 const START: Duration = Duration::from_secs(1_704_067_200);
 
-/// A clock for tests, which [`with_clock`] installs: [`clock::sleep`](crate::clock::sleep), deadlines
+/// A clock for tests, which [`with_clock`] installs: [`run::sleep`](crate::run::sleep), deadlines
 /// and back-off advance it instead of waiting. It starts at 2024-01-01T00:00:00Z. Clones share the
 /// time.
 ///
@@ -20,8 +20,9 @@ const START: Duration = Duration::from_secs(1_704_067_200);
 /// use wardian_sdk::testing::{TestClock, with_clock};
 ///
 /// let clock = TestClock::new();
-/// with_clock(&clock, || wardian_sdk::clock::sleep(Duration::from_secs(3_600)));
+/// with_clock(&clock, || wardian_sdk::run::sleep(Duration::from_secs(3_600)))?;
 /// assert_eq!(clock.elapsed(), Duration::from_secs(3_600));
+/// # Ok::<(), wardian_sdk::Diagnostics>(())
 /// ```
 #[derive(Clone)]
 pub struct TestClock(Arc<Mutex<Time>>);
@@ -170,8 +171,8 @@ mod tests {
     fn innermost_clock_applies() {
         let (outer, inner) = (TestClock::new(), TestClock::starting_at(UNIX_EPOCH));
         with_clock(&outer, || {
-            with_clock(&inner, || clock::sleep(Duration::from_secs(2)));
-            clock::sleep(Duration::from_secs(1));
+            with_clock(&inner, || crate::run::sleep(Duration::from_secs(2)).unwrap());
+            crate::run::sleep(Duration::from_secs(1)).unwrap();
         });
         assert_eq!((outer.elapsed().as_secs(), inner.elapsed().as_secs()), (1, 2));
         assert!(clock_of_thread().is_none());
