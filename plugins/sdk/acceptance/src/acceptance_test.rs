@@ -19,7 +19,7 @@ use crate::step::Step;
 use crate::tested_state::TestedState;
 
 /// Time after which a call of a provider fails.
-const CALL_LIMIT: Duration = Duration::from_secs(20 * 60);
+const CALL_LIMIT: Duration = Duration::from_mins(20);
 
 pub(crate) type DestroyCheck = Box<dyn Fn(&TestedState) -> Result<(), String> + Send + Sync>;
 
@@ -254,7 +254,7 @@ impl AcceptanceTest {
                     session = Some(opened);
                 }
                 Err(error) => {
-                    failures.push(Failure::of_test("the recording cannot be used", error.to_string()))
+                    failures.push(Failure::of_test("the recording cannot be used", error.to_string()));
                 }
             }
         }

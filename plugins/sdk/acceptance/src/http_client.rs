@@ -67,7 +67,7 @@ fn send(request: &Request) -> Result<Response, Error> {
 
 /// Returns the time after which a request has failed in any case.
 fn limit_of(timeouts: Timeouts) -> Duration {
-    (timeouts.connect + timeouts.first_byte + timeouts.between_bytes).max(Duration::from_secs(60 * 60))
+    (timeouts.connect + timeouts.first_byte + timeouts.between_bytes).max(Duration::from_hours(1))
 }
 
 fn outgoing(request: &Request) -> Result<http::Request<BoxedBody>, String> {

@@ -13,7 +13,7 @@ use crate::http_client::live_handler;
 use crate::in_process::{InProcessWire, ProviderFactory};
 
 /// Time after which a call fails, since an author may be at a breakpoint.
-const CALL_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+const CALL_LIMIT: Duration = Duration::from_hours(24);
 
 /// The reason why a provider cannot be served to a debugger's host.
 #[derive(Debug, thiserror::Error)]

@@ -21,14 +21,14 @@ pub struct InProcessAction(Option<ActionSteps>);
 
 impl InProcessList {
     /// Returns at most `most` of the remaining objects.
-    pub fn next(&mut self, most: u32) -> Vec<protocol::ListEvent> {
+    pub fn next_events(&mut self, most: u32) -> Vec<protocol::ListEvent> {
         self.0.next(most)
     }
 }
 
 impl InProcessAction {
     /// Executes the next step. Returns [`None`] after the event that completes the action.
-    pub fn next(&mut self) -> Option<protocol::ActionEvent> {
+    pub fn next_event(&mut self) -> Option<protocol::ActionEvent> {
         match self.0.as_mut()?.next() {
             Some(Ok(text)) => Some(protocol::ActionEvent::Progress(text)),
             Some(Err(errors)) => {

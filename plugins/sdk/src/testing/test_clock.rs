@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const PER_READING: Duration = Duration::from_micros(1);
 
 /// 2024-01-01T00:00:00Z, at which the clock starts.
-const START: Duration = Duration::from_secs(1_704_067_200);
+const START: Duration = Duration::from_hours(473_352);
 
 /// A clock for tests, which [`with_clock`] installs: [`run::sleep`](crate::run::sleep), deadlines
 /// and back-off advance it instead of waiting. It starts at 2024-01-01T00:00:00Z. Clones share the

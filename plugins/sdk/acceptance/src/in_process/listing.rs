@@ -66,7 +66,7 @@ impl StreamingCalls for InProcessWire {
         'all: loop {
             let batch = self
                 .ask(&call, move |guest| {
-                    guest.lists.get_mut(&key).map(|list| list.next(AT_A_TIME)).unwrap_or_default()
+                    guest.lists.get_mut(&key).map(|list| list.next_events(AT_A_TIME)).unwrap_or_default()
                 })
                 .await?;
             if batch.is_empty() {
@@ -112,7 +112,7 @@ impl StreamingCalls for InProcessWire {
             })
             .await?;
         let next = move |guest: &mut super::thread::Guest| {
-            let event = guest.actions.get_mut(&key)?.next();
+            let event = guest.actions.get_mut(&key)?.next_event();
             if !matches!(event, Some(wit::ActionEvent::Progress(_))) {
                 guest.actions.remove(&key);
             }

@@ -147,7 +147,7 @@ fn replace_at(json: &mut Json, pointer: &str, change: &mut dyn FnMut(&mut Json))
     let name = step.replace("~1", "/").replace("~0", "~");
     match json {
         Json::Object(parts) if step == "*" => {
-            parts.values_mut().for_each(|part| replace_at(part, rest, change))
+            parts.values_mut().for_each(|part| replace_at(part, rest, change));
         }
         Json::Array(parts) if step == "*" => parts.iter_mut().for_each(|part| replace_at(part, rest, change)),
         Json::Object(parts) => {
@@ -204,7 +204,9 @@ impl Secrets {
     }
 
     fn mask_headers(&self, headers: &mut [(String, String)]) {
-        headers.iter_mut().for_each(|(_, value)| self.mask_text(value));
+        for (_, value) in headers {
+            self.mask_text(value);
+        }
     }
 
     fn mask_body(&self, body: &mut Body) {

@@ -66,7 +66,7 @@ impl Replay {
         let mut text = format!("the nearest recorded request is {} {}", nearest.method, nearest.url);
         if nearest.method == sent.method && nearest.url == sent.url {
             text.push_str(", with another body: ");
-            text.push_str(&body_difference(&nearest.body, &sent.body));
+            text.push_str(&body_difference(&masking.compared(&nearest.body), &masking.compared(&sent.body)));
         }
         format!("{text}. {REMEDY}")
     }

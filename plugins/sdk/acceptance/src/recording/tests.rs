@@ -29,6 +29,7 @@ fn requests() -> Vec<Result<Response, http::Error>> {
     vec![login, by_url, again, binary]
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "the type of a server")]
 fn server(request: &http::Request) -> Result<Response, http::Error> {
     Ok(match request.url().split('?').next() {
         Some("https://api.example/login") => {

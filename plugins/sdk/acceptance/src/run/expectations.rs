@@ -9,8 +9,8 @@ use crate::step::Step;
 
 /// Checks the expectations themselves.
 pub(super) fn check(step: &Step) -> Result<(), StepFailure> {
-    let all = step.expected_errors.iter().chain(&step.expected_warnings);
-    match all.filter_map(ExpectedDiagnostic::problem).next() {
+    let mut all = step.expected_errors.iter().chain(&step.expected_warnings);
+    match all.find_map(ExpectedDiagnostic::problem) {
         Some(problem) => Err(StepFailure::new("an expectation is not valid", problem)),
         None => Ok(()),
     }

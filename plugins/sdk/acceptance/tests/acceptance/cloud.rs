@@ -85,7 +85,7 @@ impl Resource<Client> for ServerResource {
             return Err(Diagnostic::error("Name in use", detail).at_attribute("name").into());
         }
         let mut server: Server = response.error_for_status()?.json()?;
-        let deadline = Deadline::after(Duration::from_secs(600));
+        let deadline = Deadline::after(Duration::from_mins(10));
         while server.address.is_none() {
             deadline.sleep(Duration::from_secs(30), "waiting for the server's address")?;
             let id = server.id.clone().unwrap_or_default();
@@ -209,6 +209,7 @@ impl FakeCloud {
         AcceptanceTest::new(provider).mock_http(move |request| cloud.respond(request))
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "the type of a server")]
     pub fn respond(&self, request: &Request) -> Result<Response, Error> {
         let mut servers = self.lock();
         let authorization = request.headers().find(|(name, _)| *name == "Authorization");
