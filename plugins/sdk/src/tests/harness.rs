@@ -193,7 +193,7 @@ fn harness() -> ProviderHarness {
 fn nested_attributes_can_be_unknown() {
     let config = hcl("name = \"a\"\ndisk {}\ndisk { size = 1 }").unknown("disk[0].size");
     let plan = harness().plan("cloud_server", None, config.clone()).unwrap();
-    let size = |index| {
+    let size = |index: usize| {
         plan.object.as_ref().unwrap().as_value().get("disk").unwrap().as_elements().unwrap()[index]
             .get("size")
             .unwrap()
