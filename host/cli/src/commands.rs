@@ -29,6 +29,7 @@ mod providers_mirror;
 mod refresh;
 pub(crate) mod serve;
 mod show;
+mod show_review;
 mod state_history;
 mod state_identities;
 mod state_list;

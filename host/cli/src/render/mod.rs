@@ -9,6 +9,7 @@
 //! | [`consent_view`] | the capability requests of a plugin |
 //! | [`plugin`] | a component's imports and capability requests |
 //! | [`policy`] | the effective policy of a plugin |
+//! | [`review`] | the summary of a plan |
 //! | [`state`] | a state, as differences without changes |
 //! | [`value`] | values as expressions |
 //! | [`json`] | plans, states, outputs and events as JSON |
@@ -24,6 +25,7 @@ mod layout;
 pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod policy;
+pub(crate) mod review;
 pub(crate) mod state;
 pub(crate) mod style;
 pub(crate) mod value;

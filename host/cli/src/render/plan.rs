@@ -12,6 +12,8 @@ use wardian_engine::{Action, ChangeCounts, Mode, OutputChange, Plan, ResourceCha
 use wardian_printable::{PrintableText, append, append_line, printable};
 use wardian_value::{Str, Value};
 
+pub(crate) use folding::Folding;
+
 use super::RenderOptions;
 use super::difference::{Difference, Effect, Forcing, Sides, dynamic, schema};
 use super::layout::{self, Context};
@@ -19,6 +21,7 @@ use super::style::{Page, Style};
 use crate::product::Product;
 
 mod drift;
+mod folding;
 mod header;
 mod lines;
 
@@ -48,6 +51,16 @@ enum Cause {
 /// Returns the whole plan: drift, changes, summary, outputs, note. Begins with an empty line and
 /// ends with a line break.
 pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOptions) -> PrintableText {
+    render_folded_plan(plan, &Folding::default(), note, options)
+}
+
+/// Returns the whole plan like [`render_plan`], with one change for each group of equal changes.
+pub(crate) fn render_folded_plan(
+    plan: &Plan,
+    folding: &Folding,
+    note: PlanNote<'_>,
+    options: RenderOptions,
+) -> PrintableText {
     let mut page = Page::new(options.color);
     let has_drift = drift::write(&mut page, plan, options);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
@@ -60,7 +73,7 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
         if has_drift {
             page.rule(options.width);
         }
-        write_changes(&mut page, plan, &changes, options);
+        write_changes(&mut page, plan, &changes, folding, options);
         write_outputs(&mut page, plan, &outputs);
         if !outputs.is_empty() && changes.iter().all(|change| !change.is_effective()) {
             page.push("\n");
@@ -91,7 +104,13 @@ fn is_shown(change: &ResourceChange) -> bool {
     }
 }
 
-fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], options: RenderOptions) {
+fn write_changes(
+    page: &mut Page,
+    plan: &Plan,
+    changes: &[&ResourceChange],
+    folding: &Folding,
+    options: RenderOptions,
+) {
     if changes.is_empty() {
         return;
     }
@@ -103,9 +122,13 @@ fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], opti
     } else {
         append_line!(page, "{name} will perform the following actions:");
     }
-    for change in changes {
+    for change in changes.iter().filter(|change| !folding.hides(change)) {
         page.push("\n");
         write_change(page, change, Cause::Planned, options.product);
+        if let Some(note) = folding.note(change) {
+            page.paint(Style::Gray, note.clone());
+            page.push("\n");
+        }
     }
     let summary = summary(plan.counts());
     let (start, rest) = summary.split_once(' ').unwrap_or((&summary, ""));
