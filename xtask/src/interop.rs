@@ -101,7 +101,13 @@ impl Peer {
             Self::Compare(options) => options.binary.is_none(),
             Self::Native(options) => options.binary.is_none(),
             Self::TestModules(selection) | Self::Wrappers(selection) => selection.binary.is_none(),
-            Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Review | Self::Ssh | Self::Terraform => true,
+            Self::Aws
+            | Self::Backends
+            | Self::Install
+            | Self::Postgres
+            | Self::Review
+            | Self::Ssh
+            | Self::Terraform => true,
         }
     }
 }

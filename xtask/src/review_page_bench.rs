@@ -48,7 +48,9 @@ pub(crate) fn rows(workspace: &Workspace, directory: &Path, wardian: &Path) -> R
     rows.push(Row { target: None, ..row("page, size", "MB", megabytes(file.metadata()?.len()), 0.0) });
     match browser::missing() {
         Some(reason) => note(&format!("skipped the first paint of the page: {reason}")),
-        None => rows.push(row("page, first paint", "ms", first_paint(&file, plan.changes)?, PAINT_MILLISECONDS)),
+        None => {
+            rows.push(row("page, first paint", "ms", first_paint(&file, plan.changes)?, PAINT_MILLISECONDS))
+        }
     }
     step.done("measured");
     Ok(rows)

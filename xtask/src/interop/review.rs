@@ -123,7 +123,10 @@ fn check_first_screen(browser: &Browser, place: &Path, plan: &ReviewPlan) -> Res
 fn check_filters(browser: &Browser, place: &Path) -> Result<()> {
     browser.open(&url(place, "large"))?;
     let steps = [
-        ("toggle('kind', 'create'); return kinds() + ': ' + status();", "destroy update: 6,050 of 10,000 changes"),
+        (
+            "toggle('kind', 'create'); return kinds() + ': ' + status();",
+            "destroy update: 6,050 of 10,000 changes",
+        ),
         ("toggle('kind', 'update'); return kinds() + ': ' + status();", "destroy: 50 of 10,000 changes"),
         ("toggle('kind', 'destroy'); return shown().length + ': ' + status();", "0: 0 of 10,000 changes"),
         ("return [...document.querySelectorAll('h3[class]')].every((heading) => heading.hidden);", "true"),
@@ -135,7 +138,10 @@ fn check_filters(browser: &Browser, place: &Path) -> Result<()> {
         ("search('NODE[5001]'); return kinds() + ': ' + status();", "update: 1 of 10,000 changes"),
         ("search('there is no such text'); return status();", "0 of 10,000 changes"),
         ("search(''); return status();", "10,000 of 10,000 changes"),
-        ("toggle('attribute', 'tags.release'); return kinds() + ': ' + status();", "create destroy update: 6,000 of 10,000 changes"),
+        (
+            "toggle('attribute', 'tags.release'); return kinds() + ': ' + status();",
+            "create destroy update: 6,000 of 10,000 changes",
+        ),
         ("toggle('attribute', 'tags.release'); return status();", "10,000 of 10,000 changes"),
         (
             "dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true})); return document.activeElement.id;",
@@ -154,7 +160,10 @@ fn check_filters(browser: &Browser, place: &Path) -> Result<()> {
 fn check_links(browser: &Browser, place: &Path) -> Result<()> {
     browser.open(&url(place, "cascade"))?;
     expect(browser, "return document.querySelectorAll('svg a').length;", "4")?;
-    evaluate(browser, "document.querySelector('svg a[href=\"#p0c0\"], .why a').dispatchEvent(new MouseEvent('click', {bubbles: true})); return 0;")?;
+    evaluate(
+        browser,
+        "document.querySelector('svg a[href=\"#p0c0\"], .why a').dispatchEvent(new MouseEvent('click', {bubbles: true})); return 0;",
+    )?;
     evaluate(browser, "location.hash = '#p0c12'; return 0;")?;
     expect(
         browser,

@@ -61,7 +61,10 @@ fn summary_has_counts_destroys_and_replacements() {
     assert!(out.contains("1 to destroy, 1 to replace, 31 to update"), "{out}");
     assert!(out.contains("Apply complete! Resources: 1 added, 31 changed, 2 destroyed."), "{out}");
     let out = project.run(&format!("plan -summary {CHANGED}")).success().out;
-    assert!(out.contains("No changes.") && out.contains("Plan: 0 to add, 0 to change, 0 to destroy."), "{out}");
+    assert!(
+        out.contains("No changes.") && out.contains("Plan: 0 to add, 0 to change, 0 to destroy."),
+        "{out}"
+    );
 }
 
 #[test]
