@@ -103,7 +103,7 @@ fn overview(page: &mut HtmlWriter<'_>, reviews: &[Review]) {
         page.raw("</a>");
         for class in ChangeClass::ALL {
             page.raw("<td>");
-            page.grouped_number(review.counts.of(class));
+            page.grouped_number(review.counts.count(class));
         }
         page.raw("\n");
     }
@@ -114,7 +114,7 @@ fn overview(page: &mut HtmlWriter<'_>, reviews: &[Review]) {
 fn tools(page: &mut HtmlWriter<'_>, reviews: &[Review]) {
     page.raw("<form id=tools role=search hidden><fieldset><legend>Show</legend>");
     for class in ChangeClass::ALL {
-        let count: usize = reviews.iter().map(|review| review.counts.of(class)).sum();
+        let count: usize = reviews.iter().map(|review| review.counts.count(class)).sum();
         if count > 0 {
             page.raw("<label class=\"chip ");
             page.raw(class.name());
@@ -182,7 +182,7 @@ fn summary(page: &mut HtmlWriter<'_>, review: &Review) {
     }
     let mut is_first = true;
     for class in ChangeClass::ALL {
-        let count = review.counts.of(class);
+        let count = review.counts.count(class);
         if count > 0 {
             page.raw(if is_first { "" } else { ", " });
             is_first = false;

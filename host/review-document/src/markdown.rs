@@ -215,7 +215,7 @@ fn head(review: &Review, has_title: bool, options: CommentOptions) -> MarkdownTe
 fn push_counts(text: &mut MarkdownText, review: &Review) {
     let mut is_first = true;
     for class in ChangeClass::ALL {
-        let count = review.counts.of(class);
+        let count = review.counts.count(class);
         if count == 0 {
             continue;
         }

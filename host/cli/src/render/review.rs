@@ -59,7 +59,7 @@ fn heading(class: ChangeClass) -> &'static str {
 fn write_counts(page: &mut Page, review: &Review, width: usize) {
     let mut line = PrintableText::new();
     for class in ChangeClass::ALL {
-        let count = review.counts.of(class);
+        let count = review.counts.count(class);
         if count > 0 {
             append!(line, "{}{count} to {}", if line.is_empty() { "" } else { ", " }, class.name());
         }
