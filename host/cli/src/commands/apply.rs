@@ -24,6 +24,7 @@ use crate::operation::{
 use crate::plan_passphrase::read_plan;
 use crate::render::json::Summary;
 use crate::report;
+use crate::review_source::report_plan;
 use crate::shell::{OutputKind, ViewOptions};
 use crate::variables;
 use wardian_printable::printable;
@@ -99,13 +100,16 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
         return saved(context, path, arguments).await;
     }
     let scope = &arguments.planning.scope;
+    let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation)?;
+    options.invoke.clone_from(&arguments.planning.invoke);
     let request = OperationRequest {
-        options: plan_options(mode(&arguments.planning), scope, arguments.operation)?,
+        options,
         variables: &scope.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
         state_out: &arguments.state_out,
         purpose: LockPurpose::Apply,
+        is_summarized: arguments.summary,
     };
     plan_and_apply(context, &request, arguments.auto_approve, Summary::Apply).await
 }
@@ -118,6 +122,7 @@ async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outc
         lock: &arguments.lock,
         state_out: &arguments.state_out,
         purpose: LockPurpose::Apply,
+        is_summarized: arguments.summary,
     };
     plan_and_apply(context, &request, arguments.auto_approve, Summary::Destroy).await
 }
@@ -139,7 +144,7 @@ async fn plan_and_apply(
     let (plan, diagnostics) = operation.plan(&request.options, context).await;
     // The process ends after the apply, and freeing a large plan takes time.
     let Some(plan) = plan.map(ManuallyDrop::new) else { return Err(Failure::Diagnostics(diagnostics)) };
-    report::plan(&context.shell, &plan);
+    report_plan(context, &plan, &operation, request.is_summarized).await?;
     if diagnostics.has_errors() {
         return Err(Failure::Diagnostics(diagnostics));
     }
@@ -184,11 +189,11 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     let scope = &planning.scope;
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
     let mut warnings = Diagnostics::new();
-    if shapes_plan || scope.is_partial() || !scope.replace.is_empty() {
+    if shapes_plan || scope.is_partial() || !scope.replace.is_empty() || !planning.invoke.is_empty() {
         warnings.push(Diagnostic::warning(
             "Options without effect on a saved plan",
             "The actions of a saved plan were determined when it was created. Pass -destroy, -refresh-only, \
-             -refresh=false, -target, -exclude and -replace to `wardian plan` instead.",
+             -refresh=false, -target, -exclude, -replace and -invoke to `wardian plan` instead.",
         ));
     }
     let parallelism = arguments.operation.parallelism;

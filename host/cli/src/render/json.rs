@@ -11,6 +11,7 @@ use wardian_value::{Str, Value};
 use super::state::StateObject;
 use super::state::module_tree::ModuleTree;
 
+mod actions;
 mod audit;
 mod changes;
 mod checks;
@@ -19,13 +20,14 @@ mod messages;
 mod objects;
 mod plan;
 mod policy;
+mod queries;
 mod schemas;
 mod test_messages;
 mod values;
 
 pub(crate) use audit::AuditDocument;
 pub(crate) use messages::{Message, Summary, hook};
-pub(crate) use plan::{PlanDocument, PlanJson, reported_drift};
+pub(crate) use plan::{PlanDocument, PlanJson, ReviewInput, reported_drift};
 pub(crate) use policy::PolicyDocument;
 pub(crate) use schemas::{functions_json, schemas_json};
 pub(crate) use test_messages::{Progress, TestBody, TestMessage};
