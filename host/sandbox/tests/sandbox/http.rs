@@ -333,7 +333,7 @@ async fn plain_interface_streams_request_bodies() {
     let abandoned = format!("plain-abandoned:http://api.example:{port}/count");
     assert_eq!(probe(&*reaching.provider, &abandoned).await, "abandoned");
     assert_well(&*reaching.provider).await;
-    assert_ne!(reaching.records()[1].status, Some(200));
+    assert!(reaching.records().iter().skip(1).all(|record| record.status != Some(200)));
 }
 
 #[tokio::test]
