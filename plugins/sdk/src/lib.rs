@@ -59,11 +59,14 @@ mod data_source;
 #[doc(hidden)]
 pub mod declaration;
 mod definition_check;
+#[doc(hidden)]
+pub mod derive;
 mod diagnostic;
 mod ephemeral;
 pub mod export;
 pub mod file_access;
 pub mod file_mode;
+mod format;
 mod function;
 pub mod http;
 mod identity;
@@ -76,15 +79,18 @@ mod plan;
 mod provider;
 pub mod provisioner;
 mod resource;
+pub mod retry;
 mod schema;
 mod service;
 pub mod state_store;
 mod stored;
 pub mod testing;
 mod timeouts;
+mod unique_id;
 mod upgrade;
 pub mod validate;
 
+pub use wardian_sdk_macros::Schema;
 pub use wardian_value::{Number, Path, PathStep, Str, Type, Value, View, duration};
 
 pub use action::{Action, ActionSteps};
@@ -93,16 +99,24 @@ pub use data_source::DataSource;
 pub use definition_check::{assert_valid_provider, definition_errors};
 pub use diagnostic::{Diagnostic, Diagnostics, Explain, Result, Severity};
 pub use ephemeral::{EphemeralResource, Opened, Renew};
+pub use format::{
+    CidrBlock, CidrFormat, CidrText, DurationFormat, DurationText, JsonFormat, JsonText, Text, TextFormat,
+    TimeFormat, TimeText, Timestamp,
+};
 pub use function::{Function, FunctionBuilder, FunctionError, Parameter};
 pub use identity::{IdentityAttribute, IdentitySchema};
-pub use import::Import;
+pub use import::{Import, ImportKey};
 pub use list::{ListRequest, ListResource, ListResult, ListResults};
 pub use model::{Attr, Dynamic, Model, ModelError, Object};
 pub use modifier::AttributePlan;
 pub use provider::Provider;
 pub use resource::{Plan, Resource, Update};
-pub use schema::{Attribute, Block, BlockNesting, Nesting, Schema};
+pub use schema::{
+    Attribute, AttributeShape, AttributeType, Block, BlockNesting, BlockType, Equality, HasSchema, Nesting,
+    Schema,
+};
 pub use timeouts::{Deadline, Timeouts};
+pub use unique_id::unique_id;
 pub use upgrade::{MoveSource, StateUpgrader};
 
 #[doc(hidden)]

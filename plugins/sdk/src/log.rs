@@ -1,6 +1,10 @@
 //! Writes log lines. The host records them with the plugin and the call. Outside the sandbox, as in
 //! unit tests, they are dropped.
 
+mod subsystem;
+
+pub use subsystem::Subsystem;
+
 /// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -24,7 +28,11 @@ pub fn enabled(level: Level) -> bool {
 
 /// Writes a log line with named fields.
 pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
-    host::write(level, message, fields);
+    write_to("", level, message, fields);
+}
+
+fn write_to(target: &str, level: Level, message: &str, fields: &[(&str, &str)]) {
+    host::write(target, level, message, fields);
 }
 
 /// Writes a line with details of a step.
@@ -71,9 +79,9 @@ mod host {
         log::enabled(level(at))
     }
 
-    pub(super) fn write(at: Level, message: &str, fields: &[(&str, &str)]) {
+    pub(super) fn write(target: &str, at: Level, message: &str, fields: &[(&str, &str)]) {
         let fields: Vec<_> = fields.iter().map(|(name, fact)| ((*name).into(), (*fact).into())).collect();
-        log::write(level(at), "", message, &fields);
+        log::write(level(at), target, message, &fields);
     }
 }
 
@@ -85,5 +93,5 @@ mod host {
         false
     }
 
-    pub(super) fn write(_: Level, _: &str, _: &[(&str, &str)]) {}
+    pub(super) fn write(_: &str, _: Level, _: &str, _: &[(&str, &str)]) {}
 }

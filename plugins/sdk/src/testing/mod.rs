@@ -11,6 +11,7 @@ mod harness;
 #[cfg(not(target_family = "wasm"))]
 mod hcl_config;
 mod proposed;
+mod schema_text;
 
 #[cfg(not(target_os = "wasi"))]
 pub use crate::http::with_mock_http;
@@ -18,4 +19,5 @@ pub use config::{Config, config};
 pub use harness::{HarnessError, Planned, PlannedAction, ProviderHarness, State};
 #[cfg(not(target_family = "wasm"))]
 pub use hcl_config::hcl;
+pub use schema_text::schema_text;
 pub use serde_json::json;
