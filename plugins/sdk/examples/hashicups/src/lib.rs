@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use wardian_sdk::http::{self, Request};
 use wardian_sdk::{
-    Context, DataSource, Explain as _, Function, Import, Parameter, Provider, Resource, Result, Schema, Type,
-    Update,
+    Context, DataSource, Diagnostics, Explain as _, Function, Import, Parameter, Provider, Resource, Result,
+    Schema, Type, Update,
 };
 
 /// Orders coffee from HashiCups.
@@ -47,7 +47,7 @@ impl Client {
     /// Creates or changes an order, and returns its new state.
     fn save(&self, method: &str, path: impl Display, plan: &Order) -> Result<Order> {
         let saved: Option<Order> = found(&self.request(method, path).json(&plan.items))?;
-        let saved = saved.ok_or("the order does not exist").explain("Order not saved")?;
+        let saved = saved.ok_or_else(|| Diagnostics::error("Order not saved", "It does not exist."))?;
         Ok(Order { last_updated: Some(httpdate::fmt_http_date(SystemTime::now())), ..saved })
     }
 }
