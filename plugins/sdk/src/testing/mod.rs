@@ -15,6 +15,8 @@ mod schema_text;
 
 #[cfg(not(target_os = "wasi"))]
 pub use crate::http::with_mock_http;
+#[cfg(not(target_os = "wasi"))]
+pub use crate::run::{RecordedStates, with_interruption_after, with_recorded_states};
 pub use config::{Config, config};
 pub use harness::{HarnessError, Planned, PlannedAction, ProviderHarness, State};
 #[cfg(not(target_family = "wasm"))]
