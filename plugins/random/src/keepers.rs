@@ -11,6 +11,8 @@ use wardian_sdk::{Attribute, AttributePlan, AttributeShape, AttributeType, Value
 pub(crate) struct Keepers(Option<BTreeMap<String, Option<String>>>);
 
 impl AttributeType for Keepers {
+    const ACCEPTS_NULL: bool = true;
+
     fn shape() -> AttributeShape {
         BTreeMap::<String, String>::shape()
     }

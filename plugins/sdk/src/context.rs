@@ -10,7 +10,7 @@ use wardian_value::{Type, Value};
 
 use crate::check::without_write_only;
 use crate::model::Unknowns;
-use crate::{Diagnostic, Diagnostics, Model, Object, Result, Schema, codec, run};
+use crate::{Diagnostic, Diagnostics, Model, Object, Result, Schema, codec, plan, run};
 
 /// The reason for deferring a change to a later run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +101,8 @@ impl<Client> Context<'_, Client> {
         self.call.config.as_ref()
     }
 
-    /// Decodes the configuration as a Rust type, with write-only values and without default values;
-    /// usually as the type of the state.
+    /// Decodes the configuration as a Rust type, usually as the type of the state. In a create or
+    /// update, it contains write-only values and default values; computed values are null.
     ///
     /// ```
     /// # use serde::{Deserialize, Serialize};
@@ -133,7 +133,11 @@ impl<Client> Context<'_, Client> {
                 "Reads and deletes have no configuration. This is a bug in the provider.",
             ));
         };
-        T::decode_value(config.as_value(), config.ty(), Unknowns::AsNone)
+        let value = match &self.call.recorded_schema {
+            Some(both) => plan::with_defaults(&both.0, config.as_value())?,
+            None => config.as_value().clone(),
+        };
+        T::decode_value(&value, config.ty(), Unknowns::AsNone)
             .map_err(|error| error.into_diagnostic("Configuration does not match the provider's type").into())
     }
 

@@ -31,6 +31,7 @@ pub trait DataSource<Client: 'static = ()>: 'static {
 pub(crate) trait AnyDataSource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
+    fn is_untyped(&self) -> bool;
     fn decode_error(&self, config: &Value, ty: &Type) -> Option<ModelError>;
     fn validate(&self, config: &Object) -> Result<()>;
     fn read(&self, config: &Value, call: &mut Call) -> Result<Value>;
@@ -48,6 +49,10 @@ impl<D: DataSource<Client>, Client: 'static> AnyDataSource for TypedDataSource<D
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
         D::State::fields()
+    }
+
+    fn is_untyped(&self) -> bool {
+        D::State::IS_UNTYPED
     }
 
     fn decode_error(&self, config: &Value, ty: &Type) -> Option<ModelError> {

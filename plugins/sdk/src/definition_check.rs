@@ -85,16 +85,22 @@ impl Report {
             self.type_name(parts, name);
             self.schema(&location, source.schema(), Owner::Other);
             self.fields(&location, source.schema(), source.part.state_fields());
-            self.rust_type(&location, source.schema(), &|value| source.part.decode_error(value, source.ty()));
+            if !source.part.is_untyped() {
+                self.rust_type(&location, source.schema(), &|value| {
+                    source.part.decode_error(value, source.ty())
+                });
+            }
         }
         for (name, resource) in &parts.ephemeral_resources {
             let location = format!("ephemeral.{name}");
             self.type_name(parts, name);
             self.schema(&location, resource.schema(), Owner::Other);
             self.fields(&location, resource.schema(), resource.part.state_fields());
-            self.rust_type(&location, resource.schema(), &|value| {
-                resource.part.decode_error(value, resource.ty())
-            });
+            if !resource.part.is_untyped() {
+                self.rust_type(&location, resource.schema(), &|value| {
+                    resource.part.decode_error(value, resource.ty())
+                });
+            }
         }
         for (name, list) in &parts.list_resources {
             self.schema(&format!("list.{name}"), list.schema(), Owner::Other);
@@ -375,7 +381,9 @@ impl Report {
     fn resource(&mut self, name: &str, resource: &WithSchema<dyn AnyResource>) {
         let schema = resource.schema();
         self.fields(name, schema, resource.part.state_fields());
-        self.rust_type(name, schema, &|value| resource.part.decode_error(value, resource.ty()));
+        if !resource.part.is_untyped() {
+            self.rust_type(name, schema, &|value| resource.part.decode_error(value, resource.ty()));
+        }
         if !resource.part.can_update() {
             self.replaced(name, &schema.root);
         }

@@ -69,6 +69,7 @@ pub enum Renew {
 pub(crate) trait AnyEphemeralResource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
+    fn is_untyped(&self) -> bool;
     fn decode_error(&self, config: &Value, ty: &Type) -> Option<ModelError>;
     fn validate(&self, config: &Object) -> Result<()>;
     fn open(&self, config: &Value, call: &mut Call) -> Result<Opened<Value>>;
@@ -90,6 +91,10 @@ impl<E: EphemeralResource<Client>, Client: 'static> AnyEphemeralResource
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
         E::State::fields()
+    }
+
+    fn is_untyped(&self) -> bool {
+        E::State::IS_UNTYPED
     }
 
     fn decode_error(&self, config: &Value, ty: &Type) -> Option<ModelError> {

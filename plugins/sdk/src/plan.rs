@@ -58,6 +58,14 @@ trait Visit {
     }
 }
 
+/// Returns a configuration with the default values of attributes that it does not set.
+pub(crate) fn with_defaults(schema: &Schema, config: &Value) -> crate::Result<Value> {
+    let mut defaults = Defaults { schema, config, diagnostics: Diagnostics::new() };
+    let prior = Value::null(config.ty().clone());
+    let value = walk(&schema.root, config, &prior, config.clone(), &mut defaults);
+    defaults.diagnostics.into_result().map(|()| value)
+}
+
 /// Returns a new state with the spelling of an earlier state or of a plan, if the values of an
 /// attribute are semantically equal.
 pub(crate) fn keep_spelling(schema: &Schema, earlier: &Value, new: Value) -> Value {

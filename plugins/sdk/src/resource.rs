@@ -159,6 +159,7 @@ impl Plan {
 pub(crate) trait AnyResource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
+    fn is_untyped(&self) -> bool;
     fn decode_error(&self, state: &Value, ty: &Type) -> Option<ModelError>;
     fn can_update(&self) -> bool;
     fn identity(&self) -> Option<IdentitySchema>;
@@ -235,6 +236,10 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
         R::State::fields()
+    }
+
+    fn is_untyped(&self) -> bool {
+        R::State::IS_UNTYPED
     }
 
     fn decode_error(&self, state: &Value, ty: &Type) -> Option<ModelError> {

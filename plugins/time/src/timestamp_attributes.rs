@@ -57,6 +57,8 @@ timestamp_parts!(RotationParts, "the rotation");
 pub(crate) struct Triggers(pub(crate) Option<BTreeMap<String, Option<String>>>);
 
 impl AttributeType for Triggers {
+    const ACCEPTS_NULL: bool = true;
+
     fn shape() -> AttributeShape {
         BTreeMap::<String, String>::shape()
     }

@@ -168,8 +168,7 @@ fn attribute(field: &Field, type_span: Span, errors: &mut Errors) {
     }
     if required.is_some()
         && field.field_type.wrapper == Wrapper::Option
-        && nullable.is_none()
-        && write_only.is_none()
+        && nullable.or(write_only).or(optional).or(computed).or(default).is_none()
     {
         report(
             type_span,

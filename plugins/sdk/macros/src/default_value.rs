@@ -62,7 +62,7 @@ fn integer_contains(name: &str, value: f64) -> bool {
     let bits: i32 = name[1..].parse().unwrap_or(64);
     let magnitude = 2_f64.powi(if name.starts_with('i') { bits - 1 } else { bits });
     let minimum = if name.starts_with('i') { -magnitude } else { 0.0 };
-    (minimum..=magnitude).contains(&value)
+    (minimum..=magnitude - 1.0).contains(&value)
 }
 
 /// Returns the error if a validator rejects a literal default.

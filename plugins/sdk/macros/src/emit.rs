@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 use crate::container::Container;
 use crate::default_value;
 use crate::field::{Choice, Field};
-use crate::field_type::Kind;
+use crate::field_type::{Kind, Wrapper};
 
 pub(crate) fn implementation(ident: &Ident, container: &Container, fields: &[Field]) -> TokenStream {
     let settings = settings(container);
@@ -96,6 +96,17 @@ fn checks(field: &Field) -> Vec<TokenStream> {
             const _: () = assert!(!<#ty as ::wardian_sdk::AttributeType>::HAS_BLOCKS, #message);
         ));
     }
+    if field.field_type.kind == Kind::Other && field.field_type.wrapper == Wrapper::None && needs_null(field)
+    {
+        let message = format!(
+            "the field `{}` must represent null, because the attribute is optional, computed or write-only: use \
+             `Option<_>`",
+            field.name
+        );
+        checks.push(quote_spanned!(ty.span()=>
+            const _: () = assert!(<#ty as ::wardian_sdk::AttributeType>::ACCEPTS_NULL, #message);
+        ));
+    }
     for (choice, _) in &field.choices {
         let Choice::Validate(validators) = choice else { continue };
         for validator in validators {
@@ -106,6 +117,13 @@ fn checks(field: &Field) -> Vec<TokenStream> {
         }
     }
     checks
+}
+
+/// Returns whether the attribute can be null.
+fn needs_null(field: &Field) -> bool {
+    let is_nullable =
+        |choice: &Choice| matches!(choice, Choice::Optional | Choice::Computed | Choice::WriteOnly);
+    field.has(is_nullable) && !field.has_default()
 }
 
 /// Returns the call that adds the field to the schema.
@@ -133,8 +151,7 @@ fn part(field: &Field) -> TokenStream {
             .block(::wardian_sdk::Block::for_type::<#ty>(#name) #(#description)* #(#options)*)
         );
     }
-    let implied = field.is_required() && !field.has(|choice| matches!(choice, Choice::Required));
-    let implied = implied.then(|| quote!(.required()));
+    let implied = field.has_implied_presence().then(|| quote!(.required_unless_nullable::<#ty>()));
     quote_spanned!(span=>
         .attribute(::wardian_sdk::Attribute::for_type::<#ty>(#name) #implied #(#description)* #(#options)*)
     )

@@ -220,16 +220,19 @@ impl Field {
         })
     }
 
-    /// Returns whether the configuration must set the attribute.
-    pub(crate) fn is_required(&self) -> bool {
+    /// Returns whether no option of the field determines who sets the attribute.
+    pub(crate) fn has_implied_presence(&self) -> bool {
         let is_explicit = |choice: &Choice| {
             matches!(
                 choice,
-                Choice::Optional | Choice::Computed | Choice::Default(_) | Choice::DefaultWith(_)
+                Choice::Required
+                    | Choice::Optional
+                    | Choice::Computed
+                    | Choice::Default(_)
+                    | Choice::DefaultWith(_)
             )
         };
-        self.has(|choice| matches!(choice, Choice::Required))
-            || (!self.has(is_explicit) && !self.field_type.accepts_null())
+        !self.has(is_explicit)
     }
 
     /// Returns whether only the provider sets the attribute.

@@ -86,6 +86,15 @@ impl Attribute {
         T::configure(attribute)
     }
 
+    /// Requires that the configuration sets the attribute, unless the Rust type of its field
+    /// represents null.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn required_unless_nullable<T: AttributeType>(mut self) -> Self {
+        self.required = !T::ACCEPTS_NULL;
+        self
+    }
+
     /// Creates a string attribute.
     pub fn string(name: impl Into<String>) -> Self {
         Self::new(name, Type::String)

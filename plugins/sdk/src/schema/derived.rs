@@ -59,6 +59,10 @@ pub trait AttributeType {
     /// Whether the type is a struct with blocks, which nested attributes cannot contain.
     const HAS_BLOCKS: bool = false;
 
+    /// Whether the type represents null, so the attribute is optional unless an option of the field
+    /// makes it required.
+    const ACCEPTS_NULL: bool = false;
+
     /// Returns the type of the attribute.
     fn shape() -> AttributeShape;
 
@@ -147,7 +151,6 @@ attribute_types! {
     bool => Type::Bool, [];
     f32 => Type::Number, [];
     f64 => Type::Number, [];
-    Dynamic => Type::Dynamic, [];
     i64 => Type::Number, [validate::integer()];
     i32 => Type::Number, [validate::integer(), validate::range(i64::from(i32::MIN)..=i64::from(i32::MAX))];
     i16 => Type::Number, [validate::integer(), validate::range(i64::from(i16::MIN)..=i64::from(i16::MAX))];
@@ -159,7 +162,16 @@ attribute_types! {
     usize => Type::Number, [validate::integer(), validate::range(0..)];
 }
 
+impl AttributeType for Dynamic {
+    const ACCEPTS_NULL: bool = true;
+
+    fn shape() -> AttributeShape {
+        AttributeShape::of_type(Type::Dynamic)
+    }
+}
+
 impl<T: AttributeType> AttributeType for Option<T> {
+    const ACCEPTS_NULL: bool = true;
     const HAS_BLOCKS: bool = T::HAS_BLOCKS;
 
     fn shape() -> AttributeShape {
@@ -180,6 +192,7 @@ impl<T: AttributeType> AttributeType for Option<T> {
 }
 
 impl<T: AttributeType> AttributeType for Attr<T> {
+    const ACCEPTS_NULL: bool = true;
     const HAS_BLOCKS: bool = T::HAS_BLOCKS;
 
     fn shape() -> AttributeShape {

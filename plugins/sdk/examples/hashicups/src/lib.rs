@@ -80,16 +80,10 @@ struct Item {
 }
 
 #[derive(Serialize, Deserialize, Schema)]
-#[schema(nested)]
+#[schema(nested, computed)]
 struct OrderedCoffee {
+    #[attr(required)]
     id: i64,
-    #[serde(flatten)]
-    details: Details,
-}
-
-#[derive(Serialize, Deserialize, Schema)]
-#[schema(shared, computed)]
-struct Details {
     name: Option<String>,
     teaser: Option<String>,
     description: Option<String>,
@@ -142,8 +136,11 @@ struct Menu {
 #[schema(nested, computed)]
 struct Coffee {
     id: Option<i64>,
-    #[serde(flatten)]
-    details: Details,
+    name: Option<String>,
+    teaser: Option<String>,
+    description: Option<String>,
+    price: Option<f64>,
+    image: Option<String>,
     ingredients: Option<Vec<Ingredient>>,
 }
 
