@@ -213,12 +213,13 @@ fn stored_state<T: Model>(value: &Value, ty: &Type, version: impl FnOnce() -> i6
     T::decode_value(value, ty, Unknowns::Reject).map_err(|error| {
         let mut diagnostic = error.into_diagnostic("State does not match the provider's type");
         let version = version();
-        diagnostic.detail.push_str(&format!(
+        let remedy = format!(
             "\n\nThe state has schema version {version}. This is a mistake in the provider: if the attribute was \
              added to the schema or changed, its author must increase the version and add a StateUpgrader; if \
              old or imported states can contain null, the field must be an Option; an import must set such \
              fields, for example with Import::with_key."
-        ));
+        );
+        diagnostic.detail.push_str(&remedy);
         diagnostic.into()
     })
 }

@@ -152,7 +152,7 @@ impl Retry {
 }
 
 /// The longest delay that a server can request; longer delays are shortened.
-const MAX_SERVER_DELAY: Duration = Duration::from_secs(600);
+const MAX_SERVER_DELAY: Duration = Duration::from_mins(10);
 
 impl Request {
     /// Sends the request, and repeats it if the server is overloaded (status 429, 502, 503 or 504)

@@ -80,7 +80,7 @@ pub(crate) fn options(field: &Field, owner: &Ident, errors: &mut Errors) {
         }
         return;
     }
-    if let Some(remedy) = field.field_type.kind.impossible() {
+    if let Some(remedy) = field.shape.kind.impossible() {
         report(type_span, &format!("no attribute can have this type\nhelp: {remedy}"));
         return;
     }
@@ -96,7 +96,7 @@ pub(crate) fn options(field: &Field, owner: &Ident, errors: &mut Errors) {
         if field.choices.iter().any(|(choice, _)| !matches!(choice, Choice::Timeouts(_) | Choice::Block)) {
             report(span, "`timeouts` can be combined only with `block`");
         }
-        if field.field_type.wrapper != Wrapper::Option {
+        if field.shape.wrapper != Wrapper::Option {
             report(type_span, "timeouts are optional\nhelp: use `Option<Timeouts>`");
         }
         return;
@@ -148,7 +148,7 @@ fn block(field: &Field, errors: &mut Errors) {
 fn attribute(field: &Field, type_span: Span, errors: &mut Errors) {
     let mut report = |span: Span, message: &str| errors.push(Error::new(span, message));
     let find = |is_wanted: fn(&Choice) -> bool| field.find(is_wanted);
-    let is_nullable = field.field_type.accepts_null();
+    let is_nullable = field.shape.accepts_null();
     let required = find(|choice| matches!(choice, Choice::Required));
     let optional = find(|choice| matches!(choice, Choice::Optional));
     let computed = find(|choice| matches!(choice, Choice::Computed));
@@ -167,7 +167,7 @@ fn attribute(field: &Field, type_span: Span, errors: &mut Errors) {
         );
     }
     if required.is_some()
-        && field.field_type.wrapper == Wrapper::Option
+        && field.shape.wrapper == Wrapper::Option
         && nullable.or(write_only).or(optional).or(computed).or(default).is_none()
     {
         report(
@@ -242,7 +242,7 @@ fn attribute(field: &Field, type_span: Span, errors: &mut Errors) {
                 *span,
                 "the option is for blocks\nhelp: add `block`, or use `validate(size(..))` for a collection",
             ),
-            Choice::Set if !matches!(field.field_type.kind, Kind::List(_) | Kind::Other) => {
+            Choice::Set if !matches!(field.shape.kind, Kind::List(_) | Kind::Other) => {
                 report(*span, "`set` converts a list to a set\nhelp: use it with `Vec<_>`");
             }
             _ => {}
@@ -254,7 +254,7 @@ fn validators(field: &Field, errors: &mut Errors) {
     for (choice, _) in &field.choices {
         match choice {
             Choice::Validate(validators) => {
-                for error in validators.iter().filter_map(|v| v.mismatch(&field.field_type.kind)) {
+                for error in validators.iter().filter_map(|v| v.mismatch(&field.shape.kind)) {
                     errors.push(error);
                 }
             }

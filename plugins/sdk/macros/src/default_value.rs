@@ -11,7 +11,7 @@ use crate::validator::{Check, Validator, number};
 
 /// Returns the errors of a default value that its tokens show.
 pub(crate) fn errors(field: &Field, default: &Expr) -> Vec<Error> {
-    let kind = &field.field_type.kind;
+    let kind = &field.shape.kind;
     if let Some(found) = literal_kind(default)
         && !fits(kind, default)
     {
@@ -127,10 +127,10 @@ fn choice_text(choice: &Expr) -> Option<String> {
 
 /// Returns the default value as an expression of type `Value`.
 pub(crate) fn value(field: &Field, default: &Expr) -> TokenStream {
-    let inner = &field.field_type.inner;
+    let inner = &field.shape.inner;
     let span = default.span();
     let convert = |typed: TokenStream| quote_spanned!(span=> ::wardian_sdk::derive::value::<#inner>(&#typed));
-    match (&field.field_type.kind, default) {
+    match (&field.shape.kind, default) {
         (Kind::Number, literal) if number(literal).is_some() => {
             let text = quote!(#literal).to_string().replace(' ', "");
             quote_spanned!(span=> ::wardian_sdk::derive::number(#text))

@@ -63,9 +63,7 @@ fn has_blocks(field: &Field) -> TokenStream {
     if field.is_block() {
         return quote!(true);
     }
-    if field.timeouts().is_some()
-        || field.field_type.kind != Kind::Other && !may_be_struct(&field.field_type.kind)
-    {
+    if field.timeouts().is_some() || field.shape.kind != Kind::Other && !may_be_struct(&field.shape.kind) {
         return quote!(false);
     }
     quote_spanned!(ty.span()=> <#ty as ::wardian_sdk::AttributeType>::HAS_BLOCKS)
@@ -86,7 +84,7 @@ fn checks(field: &Field) -> Vec<TokenStream> {
         return Vec::new();
     }
     let mut checks = Vec::new();
-    if may_be_struct(&field.field_type.kind) {
+    if may_be_struct(&field.shape.kind) {
         let message = format!(
             "the field `{}` is a nested attribute, but its type has blocks, which only blocks can contain: add \
              `block` to the options of the field, or remove `block` inside the type",
@@ -96,8 +94,7 @@ fn checks(field: &Field) -> Vec<TokenStream> {
             const _: () = assert!(!<#ty as ::wardian_sdk::AttributeType>::HAS_BLOCKS, #message);
         ));
     }
-    if field.field_type.kind == Kind::Other && field.field_type.wrapper == Wrapper::None && needs_null(field)
-    {
+    if field.shape.kind == Kind::Other && field.shape.wrapper == Wrapper::None && needs_null(field) {
         let message = format!(
             "the field `{}` must represent null, because the attribute is optional, computed or write-only: use \
              `Option<_>`",
@@ -176,13 +173,13 @@ fn option(field: &Field, choice: &Choice) -> TokenStream {
             quote!(.default(#value))
         }
         Choice::DefaultWith(function) => {
-            let inner = &field.field_type.inner;
+            let inner = &field.shape.inner;
             quote!(.default_with(::wardian_sdk::derive::default_with::<#inner, _>(#function)))
         }
         Choice::Deprecated(text) => quote!(.deprecated(#text)),
         Choice::Description(text) => quote!(.description(#text)),
         Choice::Validate(validators) => {
-            let (kind, inner) = (&field.field_type.kind, &field.field_type.inner);
+            let (kind, inner) = (&field.shape.kind, &field.shape.inner);
             let validators = validators.iter().map(|validator| {
                 let constructor = validator.constructor(kind, Some(inner));
                 quote_spanned!(validator.span=> .validate(#constructor))

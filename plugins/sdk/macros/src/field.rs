@@ -18,7 +18,7 @@ pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) name_span: Span,
     pub(crate) ty: Type,
-    pub(crate) field_type: FieldType,
+    pub(crate) shape: FieldType,
     pub(crate) description: Option<TokenStream>,
     /// The options in the order in which they are written, which is the order of plan modifiers.
     pub(crate) choices: Vec<(Choice, Span)>,
@@ -87,7 +87,7 @@ impl Field {
             name: ident.unraw().to_string(),
             name_span: ident.span(),
             ty: field.ty.clone(),
-            field_type: FieldType::new(&field.ty),
+            shape: FieldType::new(&field.ty),
             description: description::from_doc_comments(&field.attrs),
             choices: Vec::new(),
             is_flattened: false,

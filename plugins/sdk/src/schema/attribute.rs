@@ -29,10 +29,13 @@ pub struct Attribute {
     pub(crate) modifiers: Vec<Modifier>,
 }
 
+/// A function that computes a default value of a type from the configuration.
+type ComputeDefault = Box<dyn Fn(&Object, &Type) -> crate::Result<Value>>;
+
 /// The value of an attribute that the configuration does not set.
 pub(crate) enum Default {
     Static(Value),
-    Computed(Box<dyn Fn(&Object, &Type) -> crate::Result<Value>>),
+    Computed(ComputeDefault),
 }
 
 /// The kind of value that an attribute has.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use wardian_sdk::Value;
-use wardian_sdk::http::{Error, Request, Response};
+use wardian_sdk::http::{Request, Response};
 use wardian_sdk::testing::{PlannedAction, ProviderHarness, hcl, with_mock_http};
 
 /// The API: it signs in one user, knows two coffees and stores orders.
@@ -15,7 +15,7 @@ struct Server {
 }
 
 impl Server {
-    fn respond(&self, request: &Request) -> Result<Response, Error> {
+    fn respond(&self, request: &Request) -> Response {
         let path = request.url().strip_prefix("http://localhost:19090").unwrap_or_default();
         let body: Json = serde_json::from_slice(request.content()).unwrap_or_default();
         if path == "/signin" {
@@ -23,11 +23,11 @@ impl Server {
                 (body["username"].as_str(), body["password"].as_str()),
                 (Some("education"), Some("test123"))
             );
-            return Ok(Response::new(200, json!({ "token": "t0ken" }).to_string()));
+            return Response::new(200, json!({ "token": "t0ken" }).to_string());
         }
         let mut headers = request.headers();
         if !headers.any(|(name, value)| name == "Authorization" && value == b"t0ken") {
-            return Ok(Response::new(401, "not signed in"));
+            return Response::new(401, "not signed in");
         }
         let mut orders = self.orders.borrow_mut();
         let id = path.strip_prefix("/orders/").and_then(|id| id.parse::<i64>().ok());
@@ -37,7 +37,7 @@ impl Server {
             ("DELETE", Some(id)) => orders.remove(&id),
             ("PUT", Some(id)) if !orders.contains_key(&id) => None,
             (_, id) => {
-                let id = id.unwrap_or(orders.len() as i64 + 1);
+                let id = id.unwrap_or(i64::try_from(orders.len()).unwrap() + 1);
                 let items: Vec<Json> = body
                     .as_array()
                     .into_iter()
@@ -49,13 +49,13 @@ impl Server {
                 Some(order)
             }
         };
-        Ok(found.map_or_else(|| Response::new(404, ""), |json| Response::new(200, json.to_string())))
+        found.map_or_else(|| Response::new(404, ""), |json| Response::new(200, json.to_string()))
     }
 }
 
 fn coffee(id: i64) -> Json {
     json!({
-        "id": id, "name": format!("Coffee {id}"), "teaser": "", "description": "", "price": 2.5 * id as f64,
+        "id": id, "name": format!("Coffee {id}"), "teaser": "", "description": "", "price": if id == 1 { 2.5 } else { 5.0 },
         "image": format!("/{id}.png"), "ingredients": [{ "id": 6 }]
     })
 }
@@ -63,7 +63,7 @@ fn coffee(id: i64) -> Json {
 fn with_server(test: impl FnOnce(&ProviderHarness)) {
     let server = Server::default();
     with_mock_http(
-        move |request| server.respond(request),
+        move |request| Ok(server.respond(request)),
         || {
             let harness = ProviderHarness::new(super::provider());
             let config =
