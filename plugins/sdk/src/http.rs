@@ -202,6 +202,17 @@ impl Request {
         &self.body
     }
 
+    /// Returns the timeout.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let request = wardian_sdk::http::get("https://api.example").timeout(Duration::from_secs(5));
+    /// assert_eq!(request.time_limit(), Some(Duration::from_secs(5)));
+    /// ```
+    pub fn time_limit(&self) -> Option<Duration> {
+        self.timeout
+    }
+
     /// Sends the request and waits for the complete response.
     ///
     /// # Errors

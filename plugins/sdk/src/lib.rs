@@ -56,6 +56,7 @@ mod action;
 #[doc(hidden)]
 pub mod bindings;
 mod check;
+pub mod clock;
 mod codec;
 mod context;
 mod data_source;

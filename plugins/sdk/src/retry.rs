@@ -23,10 +23,10 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::http::{Error, Request, Response};
-use crate::{Deadline, Diagnostics, Result};
+use crate::{Deadline, Diagnostics, Result, clock};
 
 /// The rules for repeating an operation.
 #[derive(Clone, Copy, Debug)]
@@ -203,9 +203,10 @@ fn retry_after(response: &Response) -> Option<Duration> {
     let text = response.header("retry-after")?.trim();
     let delay = match text.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => {
-            httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO)
-        }
+        Err(_) => httpdate::parse_http_date(text)
+            .ok()?
+            .duration_since(clock::system_time())
+            .unwrap_or(Duration::ZERO),
     };
     Some(delay.min(MAX_SERVER_DELAY))
 }

@@ -3,7 +3,9 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
+
+use crate::clock;
 
 /// Returns a name that starts with a prefix and is different in each call: 24 hexadecimal digits
 /// with the time, a random number and a counter. Names that are created later are sorted later.
@@ -16,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub fn unique_id(prefix: &str) -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let elapsed = clock::system_time().duration_since(UNIX_EPOCH).unwrap_or_default();
     let milliseconds = elapsed.as_millis() & 0xfff_ffff_ffff;
     let random = RandomState::new().hash_one(elapsed.as_nanos()) & 0xff_ffff;
     format!("{prefix}{milliseconds:011x}{count:07x}{random:06x}", count = count & 0xfff_ffff)

@@ -68,6 +68,7 @@ mod remote_provisioner_errors;
 mod remote_provisioners;
 #[cfg(unix)]
 mod remote_states;
+mod review_documents;
 mod saved_plans;
 mod screens;
 mod security_model;

@@ -1,15 +1,12 @@
 //! hashicups: the provider of HashiCorp's tutorial, which orders coffee from a demonstration API.
 
-use std::fmt::Display;
-use std::time::SystemTime;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use wardian_sdk::http::{self, Request};
 use wardian_sdk::{
-    Context, DataSource, Diagnostics, Explain as _, Function, Import, Parameter, Provider, Resource, Result,
-    Schema, Type, Update,
+    Context, DataSource, Explain as _, Function, Import, Parameter, Provider, Resource, Result, Schema, Type,
+    Update, clock,
 };
 
 /// Orders coffee from HashiCups.
@@ -36,19 +33,18 @@ impl Client {
         Ok(Self { host: config.host, token: session["token"].as_str().unwrap_or_default().to_owned() })
     }
 
-    fn request(&self, method: &str, path: impl Display) -> Request {
+    fn request(&self, method: &str, path: &str) -> Request {
         Request::new(method, format!("{}/{path}", self.host)).header("Authorization", self.token.as_str())
     }
 
     fn order(&self, id: i64) -> Result<Option<Order>> {
-        found(&self.request("GET", format_args!("orders/{id}")))
+        found(&self.request("GET", &format!("orders/{id}")))
     }
 
     /// Creates or changes an order, and returns its new state.
-    fn save(&self, method: &str, path: impl Display, plan: &Order) -> Result<Order> {
-        let saved: Option<Order> = found(&self.request(method, path).json(&plan.items))?;
-        let saved = saved.ok_or_else(|| Diagnostics::error("Order not saved", "It does not exist."))?;
-        Ok(Order { last_updated: Some(httpdate::fmt_http_date(SystemTime::now())), ..saved })
+    fn save(&self, method: &str, path: &str, plan: &Order) -> Result<Order> {
+        let saved: Order = self.request(method, path).json(&plan.items).send()?.error_for_status()?.json()?;
+        Ok(Order { last_updated: Some(httpdate::fmt_http_date(clock::system_time())), ..saved })
     }
 }
 
@@ -71,7 +67,6 @@ struct Order {
 }
 
 #[derive(Serialize, Deserialize, Schema)]
-#[schema(nested)]
 struct Item {
     coffee: OrderedCoffee,
     /// The number of cups.
@@ -80,7 +75,7 @@ struct Item {
 }
 
 #[derive(Serialize, Deserialize, Schema)]
-#[schema(nested, computed)]
+#[schema(computed)]
 struct OrderedCoffee {
     #[attr(required)]
     id: i64,
@@ -111,7 +106,7 @@ impl Resource<Client> for Orders {
 
     fn delete(&self, state: Order, context: &mut Context<'_, Client>) -> Result<()> {
         let path = format!("orders/{}", state.id.unwrap_or_default());
-        found::<Json>(&context.client().request("DELETE", path)).map(drop)
+        found::<Json>(&context.client().request("DELETE", &path)).map(drop)
     }
 
     fn import(&self, import: &mut Import, context: &mut Context<'_, Client>) -> Result<()> {
@@ -121,7 +116,7 @@ impl Resource<Client> for Orders {
 
 impl Update<Client> for Orders {
     fn update(&self, prior: Order, plan: Order, context: &mut Context<'_, Client>) -> Result<Order> {
-        context.client().save("PUT", format_args!("orders/{}", prior.id.unwrap_or_default()), &plan)
+        context.client().save("PUT", &format!("orders/{}", prior.id.unwrap_or_default()), &plan)
     }
 }
 
@@ -133,7 +128,7 @@ struct Menu {
 }
 
 #[derive(Serialize, Deserialize, Schema)]
-#[schema(nested, computed)]
+#[schema(computed)]
 struct Coffee {
     id: Option<i64>,
     name: Option<String>,
@@ -145,7 +140,7 @@ struct Coffee {
 }
 
 #[derive(Serialize, Deserialize, Schema)]
-#[schema(nested, computed)]
+#[schema(computed)]
 struct Ingredient {
     id: Option<i64>,
 }
@@ -164,19 +159,17 @@ impl DataSource<Client> for Coffees {
     }
 }
 
-fn compute_tax() -> Function {
-    Function::new("compute_tax", Type::Number)
-        .summary("Computes the total of a price and its tax")
-        .parameter(Parameter::number("price").description("The price."))
-        .parameter(Parameter::number("rate").description("The tax rate: 0.085 is 8.5 %."))
-        .run(|(price, rate): (f64, f64)| Ok(((price + price * rate) * 100.0).round() / 100.0))
-}
-
 pub fn provider() -> Provider<impl Sized> {
     Provider::with_config("hashicups", Schema::for_type::<Config>(), Client::sign_in)
         .updatable_resource("hashicups_order", Orders)
         .data_source("hashicups_coffees", Coffees)
-        .function(compute_tax())
+        .function(
+            Function::new("compute_tax", Type::Number)
+                .summary("Computes the total of a price and its tax")
+                .parameter(Parameter::number("price").description("The price."))
+                .parameter(Parameter::number("rate").description("The tax rate: 0.085 is 8.5 %."))
+                .run(|(price, rate): (f64, f64)| Ok(((price + price * rate) * 100.0).round() / 100.0)),
+        )
 }
 
 wardian_sdk::export_provider!(
