@@ -51,8 +51,13 @@ struct Capability<'a> {
 }
 
 /// The purposes of interfaces, by path or by a prefix of the path.
-const PURPOSES: [(&str, &str); 23] = [
+const PURPOSES: &[(&str, &str)] = &[
+    ("wardian:plugin/provider-types", "types"),
     ("wardian:plugin/provider", "makes it a provider"),
+    ("wardian:plugin/ephemeral-resources", "has ephemeral resources"),
+    ("wardian:plugin/list-resources", "has list resources"),
+    ("wardian:plugin/actions", "has actions"),
+    ("wardian:plugin/configured-form", "hands on its configured form"),
     ("wardian:plugin/state-store", "has state stores"),
     ("wardian:plugin/provisioner", "makes it a provisioner"),
     ("wardian:plugin/types", "types only"),
