@@ -64,7 +64,7 @@ pub(crate) enum Peer {
     Install,
     Native(native::Options),
     Postgres,
-    Review,
+    Review(review::Options),
     Ssh,
     Terraform,
     TestModules(Selection),
@@ -80,7 +80,7 @@ impl Peer {
             [peer] if peer == "install" => Ok(Self::Install),
             [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
             [peer] if peer == "postgres" => Ok(Self::Postgres),
-            [peer] if peer == "review" => Ok(Self::Review),
+            [peer, rest @ ..] if peer == "review" => review::Options::parse(rest).map(Self::Review),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "test-modules" => {
@@ -100,14 +100,9 @@ impl Peer {
         match self {
             Self::Compare(options) => options.binary.is_none(),
             Self::Native(options) => options.binary.is_none(),
+            Self::Review(options) => options.binary.is_none(),
             Self::TestModules(selection) | Self::Wrappers(selection) => selection.binary.is_none(),
-            Self::Aws
-            | Self::Backends
-            | Self::Install
-            | Self::Postgres
-            | Self::Review
-            | Self::Ssh
-            | Self::Terraform => true,
+            Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Ssh | Self::Terraform => true,
         }
     }
 }
@@ -120,7 +115,7 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
         Peer::Compare(options) => compare::run(workspace, options),
         Peer::Install => install::run(workspace),
         Peer::Native(options) => native::run(workspace, options),
-        Peer::Review => review::run(workspace),
+        Peer::Review(options) => review::run(workspace, options),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
         Peer::TestModules(options) => test_modules::run(workspace, options),
