@@ -53,6 +53,7 @@ pub(crate) use policy::*;
 pub(crate) use providers::*;
 pub(crate) use serve::*;
 pub(crate) use shell::*;
+pub(crate) use shell_words::split as split_words;
 pub(crate) use state::*;
 pub(crate) use test::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};

@@ -3,6 +3,8 @@
 mod capability_consent;
 mod command_line;
 mod compilation;
+#[cfg(unix)]
+mod completion;
 mod configuration_commands;
 mod configuration_errors;
 #[cfg(unix)]
@@ -67,6 +69,8 @@ mod remote_provisioners;
 #[cfg(unix)]
 mod remote_states;
 mod saved_plans;
+#[cfg(unix)]
+mod review_view;
 mod screens;
 mod security_model;
 #[cfg(unix)]
