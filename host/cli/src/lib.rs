@@ -32,6 +32,7 @@ mod product;
 mod progress;
 mod render;
 mod report;
+mod review_source;
 mod review_view;
 mod shell;
 mod variables;
