@@ -28,6 +28,7 @@ mod process_stats;
 mod progress;
 mod provisioner_bench;
 mod release;
+mod review_view_bench;
 mod simulation;
 mod terms;
 mod test;

@@ -20,6 +20,11 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     if !shell.is_for_programs() && is_shown {
         shell.print(render_plan(plan, PlanNote::None, shell.render_options()));
     }
+    plan_messages(shell, plan);
+}
+
+/// Reports a new plan in JSON messages only.
+pub(crate) fn plan_messages(shell: &Shell, plan: &Plan) {
     if !shell.wants_messages() {
         return;
     }

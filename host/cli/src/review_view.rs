@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wardian_app::AppError;
 use wardian_diagnostic::system_reason;
-use wardian_engine::{Stop, StopSignal};
+use wardian_engine::{Plan, Stop, StopSignal};
 use wardian_printable::printable;
 use wardian_review::{Review, SourcePosition};
 use wardian_review_terminal::{Approval, ReviewView, ViewEffect, ViewSettings};
@@ -15,6 +15,8 @@ use wardian_review_terminal::{Approval, ReviewView, ViewEffect, ViewSettings};
 use crate::arguments::split_words;
 use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
+use crate::operation::Operation;
+use crate::review_source::review_of_plan;
 use crate::shell::{Screen, ScreenEvent};
 
 /// The user's decision at the end of the view.
@@ -39,6 +41,30 @@ pub(crate) fn check_terminal(context: &CommandContext) -> Outcome<()> {
     ))
 }
 
+/// Enters the full-screen mode of the terminal.
+///
+/// # Errors
+/// Returns an error if the terminal's settings cannot be changed.
+pub(crate) fn enter(context: &CommandContext) -> Outcome<Screen> {
+    context.shell.enter_screen().map_err(unusable)
+}
+
+/// Shows the review of a plan until the user quits or approves.
+///
+/// # Errors
+/// Returns an error if the terminal cannot be used, or a signal ends the view.
+pub(crate) async fn review_plan(
+    context: &CommandContext,
+    plan: &Plan,
+    operation: &Operation,
+    approval: Approval,
+) -> Outcome<Decision> {
+    let schemas = operation.run.schemas(Some(&operation.state)).await?;
+    let review = review_of_plan("plan", plan, operation.configuration(), &schemas);
+    schemas.close().await;
+    show_review(context, review?, approval, &operation.stop)
+}
+
 /// Shows a review until the user quits or approves.
 ///
 /// # Errors
@@ -56,7 +82,7 @@ pub(crate) fn show_review(
         has_editor: editor.is_some(),
     };
     let mut view = ReviewView::new(Arc::new(review), settings);
-    let mut screen = context.shell.enter_screen().map_err(unusable)?;
+    let mut screen = enter(context)?;
     loop {
         screen.draw(&mut view).map_err(unusable)?;
         let effect = match screen.next_event().map_err(unusable)? {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use wardian_printable::{PrintableText, append, printable};
 use wardian_review::{
-    AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, ChangeKind, GroupValue, ReplaceOrder,
-    ResourceId, Review, ReviewCause, ReviewedChange, ReviewedValue, SourcePosition,
+    AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, ChangeKind, GroupValue,
+    ReplaceOrder, ResourceId, Review, ReviewCause, ReviewedChange, ReviewedValue, SourcePosition,
 };
 
 use crate::list::Row;
@@ -69,8 +69,11 @@ impl Detail {
             Some(Row::Finding(index)) => {
                 if let Some(finding) = review.findings.get(index) {
                     writer.push(StyledLine::new(line(&finding.address), Tone::Bold), 2);
-                    let about =
-                        if finding.is_error { "The check could not be evaluated." } else { "The check failed." };
+                    let about = if finding.is_error {
+                        "The check could not be evaluated."
+                    } else {
+                        "The check failed."
+                    };
                     writer.push(StyledLine::new(about, Tone::Warning), 0);
                     for message in &finding.messages {
                         writer.lines_of(message);
@@ -286,10 +289,7 @@ impl Writer<'_> {
             Some(number) => printable!("[{}] ", number + 1),
             None => "    ".into(),
         };
-        self.push(
-            StyledLine::new(mark, Tone::Bold).with(before, Tone::Plain).with(text, Tone::Link),
-            4,
-        );
+        self.push(StyledLine::new(mark, Tone::Bold).with(before, Tone::Plain).with(text, Tone::Link), 4);
     }
 
     fn attributes(&mut self, attributes: &[AttributeChange]) {
@@ -314,11 +314,13 @@ impl Writer<'_> {
             AttributeEffect::Remove => ("- ", ChangeClass::Destroy),
             AttributeEffect::Change => ("~ ", ChangeClass::Update),
         };
-        let mut text = StyledLine::new(symbol, Tone::Class(class)).with(line(attribute.path.as_str()), Tone::Plain);
+        let mut text =
+            StyledLine::new(symbol, Tone::Class(class)).with(line(attribute.path.as_str()), Tone::Plain);
         let texts = [&attribute.before, &attribute.after];
-        let is_long = texts.into_iter().flatten().any(|value| {
-            matches!(value, ReviewedValue::Text(text) if text.contains('\n'))
-        });
+        let is_long = texts
+            .into_iter()
+            .flatten()
+            .any(|value| matches!(value, ReviewedValue::Text(text) if text.contains('\n')));
         if attribute.forces_replacement {
             text.push("  # forces replacement", Tone::Class(ChangeClass::Replace));
         }

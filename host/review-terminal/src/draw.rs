@@ -12,7 +12,7 @@ use crate::graph::scroll;
 use crate::help;
 use crate::list::row_line;
 use crate::palette::Tone;
-use crate::text::{StyledLine, fill, line};
+use crate::text::{StyledLine, end_of, fill, line};
 use crate::view::{Approval, CachedDetail, Focus, Mode, ReviewView};
 
 /// The minimum size of the screen.
@@ -82,8 +82,7 @@ impl ReviewView {
         let needed = u16::try_from(self.rows.len()).unwrap_or(u16::MAX).max(1);
         let list = Rect { height: needed.min(body.height / 2), ..body };
         let separator = Rect { y: list.bottom(), height: 1, ..body };
-        let detail =
-            Rect { y: separator.bottom(), height: body.height - list.height - 1, ..body };
+        let detail = Rect { y: separator.bottom(), height: body.height - list.height - 1, ..body };
         let rule = "─".repeat(usize::from(separator.width));
         buffer.set_string(separator.x, separator.y, rule, self.palette.style(Tone::Dim));
         self.draw_list(buffer, list);
@@ -110,7 +109,12 @@ impl ReviewView {
                 StyledLine::new(">", Tone::Bold).draw(buffer, mark, self.palette, Style::new());
             }
             let place = Rect { x: area.x + 1, y, width: area.width.saturating_sub(1), height: 1 };
-            row_line(&self.review, *row, &self.unfolded).draw(buffer, place, self.palette, Style::new());
+            row_line(&self.review, *row, &self.unfolded, place.width).draw(
+                buffer,
+                place,
+                self.palette,
+                Style::new(),
+            );
             if is_selected && self.focus == Focus::List {
                 fill(buffer, Rect { y, height: 1, ..area }, self.palette.selected());
             }
@@ -198,12 +202,7 @@ impl ReviewView {
         let typed = |before: PrintableText, text: &str| {
             // The end of the text is visible.
             let width = usize::from(area.width).saturating_sub(before.as_str().width() + 1);
-            let text = line(text);
-            let mut start = 0;
-            while text.as_str().get(start..).is_some_and(|rest| rest.width() > width) {
-                start += text.as_str().get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
-            }
-            let end = PrintableText::from_line(text.as_str().get(start..).unwrap_or_default());
+            let end = end_of(line(text), width);
             printable!("{before}{end}")
         };
         let (text, has_cursor) = match &self.mode {
@@ -220,7 +219,8 @@ impl ReviewView {
             Mode::Graph => (" arrows: move  Enter: show  Esc: back".into(), false),
             Mode::Hide => (" space: hide or show  Esc: back".into(), false),
             Mode::Browse => {
-                let position = printable!(" {}/{}", (self.selected + 1).min(self.rows.len()), self.rows.len());
+                let position =
+                    printable!(" {}/{}", (self.selected + 1).min(self.rows.len()), self.rows.len());
                 let approve = match self.settings.approval {
                     Approval::None => "",
                     Approval::Apply => "  a: apply",

@@ -7,7 +7,7 @@ use wardian_printable::{PrintableText, append, printable};
 use wardian_review::{ChangeClass, ChangeId, ChangeKind, Review, ReviewedChange};
 
 use crate::palette::Tone;
-use crate::text::{StyledLine, line};
+use crate::text::{StyledLine, end_of, line};
 
 /// Maximum number of attributes that a row names.
 const MAX_NAMED_ATTRIBUTES: usize = 3;
@@ -117,8 +117,8 @@ pub(crate) fn rows(review: &Review, filter: &Filter, unfolded: &HashSet<usize>) 
     rows
 }
 
-/// Returns the text of a row.
-pub(crate) fn row_line(review: &Review, row: Row, unfolded: &HashSet<usize>) -> StyledLine {
+/// Returns the text of a row of a width.
+pub(crate) fn row_line(review: &Review, row: Row, unfolded: &HashSet<usize>, width: u16) -> StyledLine {
     match row {
         Row::Group(index) => {
             let Some(group) = review.groups.get(index) else { return StyledLine::default() };
@@ -132,7 +132,7 @@ pub(crate) fn row_line(review: &Review, row: Row, unfolded: &HashSet<usize>) -> 
         }
         Row::Change { id, is_member } => {
             let Some(change) = review.change(id) else { return StyledLine::default() };
-            change_line(change, if is_member { "    " } else { "  " })
+            change_line(change, if is_member { "    " } else { "  " }, width)
         }
         Row::Heading(section) => StyledLine::new(
             match section {
@@ -143,9 +143,10 @@ pub(crate) fn row_line(review: &Review, row: Row, unfolded: &HashSet<usize>) -> 
             },
             Tone::Bold,
         ),
-        Row::Drift(index) => {
-            review.drift.get(index).map_or_else(StyledLine::default, |change| change_line(change, "  "))
-        }
+        Row::Drift(index) => review
+            .drift
+            .get(index)
+            .map_or_else(StyledLine::default, |change| change_line(change, "  ", width)),
         Row::Output(index) => review.outputs.get(index).map_or_else(StyledLine::default, |output| {
             StyledLine::new("  ", Tone::Plain)
                 .with(output.class.symbol(), Tone::Class(output.class))
@@ -156,18 +157,21 @@ pub(crate) fn row_line(review: &Review, row: Row, unfolded: &HashSet<usize>) -> 
             StyledLine::new(mark, Tone::Warning).with(line(&finding.address), Tone::Plain)
         }),
         Row::Access(index) => review.accesses.get(index).map_or_else(StyledLine::default, |access| {
-            let (mark, tone) = if access.is_denied { ("  denied ", Tone::Warning) } else { ("  ", Tone::Plain) };
+            let (mark, tone) =
+                if access.is_denied { ("  denied ", Tone::Warning) } else { ("  ", Tone::Plain) };
             StyledLine::new(mark, tone)
                 .with(printable!("{} {}", line(&access.capability), line(&access.target)), Tone::Plain)
         }),
     }
 }
 
-fn change_line(change: &ReviewedChange, indent: &'static str) -> StyledLine {
+fn change_line(change: &ReviewedChange, indent: &'static str, width: u16) -> StyledLine {
     let class = change.class();
+    let used = indent.len() + class.symbol().len() + 1;
+    let address = end_of(line(&change.address), usize::from(width).saturating_sub(used));
     let mut text = StyledLine::new(indent, Tone::Plain)
         .with(class.symbol(), Tone::Class(class))
-        .with(printable!(" {}", line(&change.address)), Tone::Plain);
+        .with(printable!(" {address}"), Tone::Plain);
     if change.deposed.is_some() {
         text.push(" (deposed)", Tone::Warning);
     }

@@ -35,7 +35,11 @@ impl Screen {
 
     fn draw(&mut self) {
         let view = &mut self.view;
-        self.terminal.draw(|frame| drop(view.draw(frame.buffer_mut()))).unwrap();
+        self.terminal
+            .draw(|frame| {
+                view.draw(frame.buffer_mut());
+            })
+            .unwrap();
     }
 
     fn press(&mut self, keys: &str) -> ViewEffect {
@@ -115,7 +119,13 @@ fn dangerous_change_is_on_the_first_screen() {
         let review = review(&plan.json);
         for (width, height) in [(60, 24), (80, 24), (120, 40)] {
             let screen = Screen::new(&review, width, height);
-            assert!(screen.text().contains(plan.dangerous), "{}: {}\n{}", plan.name, plan.dangerous, screen.text());
+            assert!(
+                screen.text().contains(plan.dangerous),
+                "{}: {}\n{}",
+                plan.name,
+                plan.dangerous,
+                screen.text()
+            );
         }
     }
 }
@@ -162,7 +172,7 @@ fn groups_are_folded_and_unfolded() {
     screen.press("↓↓←");
     screen.shows("▸ ~ 300× aws_instance");
     screen.press("+");
-    screen.shows("1/302");
+    screen.shows("2/302");
     screen.key(ViewKey::End);
     screen.shows("302/302");
     screen.press("-");
@@ -252,14 +262,15 @@ fn every_size_is_possible() {
     for width in (1..30).chain([60, 99, 100, 200]) {
         for height in (1..16).chain([50]) {
             let mut screen = Screen::new(&review, width, height);
-            for keys in ["↓↓", "\t↓", "\t", "?↓\u{1b}", "g→↓\u{1b}", "h↓\u{1b}", "/a\n", "ayes\u{1b}"] {
+            for keys in ["↓↓", "\t↓", "\t", "?↓\u{1b}", "g→↓\u{1b}", "h↓\u{1b}", "/a\n", "ayes\u{1b}"]
+            {
                 screen.press(keys);
             }
         }
     }
     let screen = Screen::new(&review, 20, 5);
     screen.shows("destroy");
-    screen.shows("aws_s3");
+    screen.shows("bucket.audit");
     let screen = Screen::new(&review, 10, 3);
     screen.shows("Enlarge");
 }
@@ -294,4 +305,29 @@ fn frame_does_not_visit_the_whole_plan() {
     screen.key(ViewKey::PageDown);
     screen.key(ViewKey::Down);
     assert_eq!(screen.view.rows.as_ptr(), rows);
+}
+
+/// Set `WARDIAN_RECORD=1` to write the screenshot and the keys to the documentation.
+#[test]
+fn documentation_shows_the_view_and_its_keys() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/review.md");
+    let screen = Screen::new(&plan("cascade"), 80, 22);
+    let screenshot = format!("<!-- screenshot -->\n\n```text\n{}```\n", screen.text());
+    let rows: String = help::KEYS
+        .iter()
+        .map(|(keys, effect)| format!("| {} | {effect} |\n", keys.replace('|', "\\|")))
+        .collect();
+    let keys = format!("<!-- keys -->\n\n| keys | effect |\n|---|---|\n{rows}");
+    let document = std::fs::read_to_string(&path).unwrap();
+    let mut expected = document.clone();
+    for (mark, part) in [("<!-- screenshot -->\n", &screenshot), ("<!-- keys -->\n", &keys)] {
+        let start = expected.find(mark).unwrap();
+        let end = expected[start..].find("\n\n<!-- end -->").unwrap() + start;
+        expected.replace_range(start..end, part.trim_end());
+    }
+    if std::env::var_os("WARDIAN_RECORD").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    } else {
+        assert_eq!(document, expected);
+    }
 }

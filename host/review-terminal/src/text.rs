@@ -24,6 +24,28 @@ pub(crate) fn line(text: &str) -> PrintableText {
     }
 }
 
+/// Returns the end of a text that fits into a width. The end of an address identifies an object better
+/// than its module.
+pub(crate) fn end_of(text: PrintableText, width: usize) -> PrintableText {
+    if text.as_str().width() <= width {
+        return text;
+    }
+    let mut start = text.as_str().len();
+    let mut used = 1;
+    for (position, character) in text.as_str().char_indices().rev() {
+        let mut bytes = [0; 4];
+        used += character.encode_utf8(&mut bytes).width();
+        if used > width {
+            break;
+        }
+        start = position;
+    }
+    let mut end = PrintableText::from("…");
+    // The text is already escaped; escaping it again does not change it.
+    end.append(&PrintableText::from_line(text.as_str().get(start..).unwrap_or_default()));
+    end
+}
+
 /// A line of text in one or several styles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StyledLine(Vec<(PrintableText, Tone)>);
@@ -136,7 +158,8 @@ pub(crate) fn put(
         return 0;
     }
     let text = text.as_str();
-    let is_cut = text.width() > usize::from(area.width) || is_followed && text.width() == usize::from(area.width);
+    let is_cut =
+        text.width() > usize::from(area.width) || is_followed && text.width() == usize::from(area.width);
     let width = if is_cut { area.width - 1 } else { area.width };
     let end = buffer.set_stringn(area.x, area.y, text, usize::from(width), style).0;
     if !is_cut {

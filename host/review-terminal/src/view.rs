@@ -262,12 +262,9 @@ impl ReviewView {
             ViewKey::Char('r') => self.toggle(&[ChangeClass::Replace]),
             ViewKey::Char('u') => self.toggle(&[ChangeClass::Update]),
             ViewKey::Char('c') => self.toggle(&[ChangeClass::Create]),
-            ViewKey::Char('m') => self.toggle(&[
-                ChangeClass::Move,
-                ChangeClass::Import,
-                ChangeClass::Forget,
-                ChangeClass::Read,
-            ]),
+            ViewKey::Char('m') => {
+                self.toggle(&[ChangeClass::Move, ChangeClass::Import, ChangeClass::Forget, ChangeClass::Read])
+            }
             ViewKey::Char('x') | ViewKey::Escape => {
                 self.filter = Filter::default();
                 self.update_rows();
@@ -335,7 +332,9 @@ impl ReviewView {
     fn ask_for_approval(&mut self) {
         match self.settings.approval {
             Approval::None => {
-                self.notify("Nothing can be approved here: use `apply -review`, or `plan -review -out=FILE`.".into());
+                self.notify(
+                    "Nothing can be approved here: use `apply -review`, or `plan -review -out=FILE`.".into(),
+                );
             }
             _ if self.review.errored => {
                 self.notify("The plan is incomplete because of errors, so it cannot be approved.".into());

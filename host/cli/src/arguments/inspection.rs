@@ -115,6 +115,10 @@ pub(crate) struct ShowArguments {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Review the plan in the file on the whole terminal. The file is a saved plan, or the JSON document of
+    /// one.
+    #[arg(long, conflicts_with = "json", requires = "file")]
+    pub(crate) review: bool,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }
@@ -143,6 +147,8 @@ pub(crate) enum CrashPlace {
     Task,
     /// An error that only a bug can cause.
     Error,
+    /// A panic while the terminal is in full-screen mode.
+    View,
 }
 
 /// `version`.

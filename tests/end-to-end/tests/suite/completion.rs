@@ -16,7 +16,10 @@ const STATE: &str = r#"{"version": 4, "terraform_version": "1.11.4", "serial": 1
 fn project() -> Project {
     Project::new(&[
         ("terraform.tfstate", STATE),
-        ("main.tf", "variable \"region\" {\n  description = \"The region\"\n}\nresource \"null_resource\" \"web\" {}\n"),
+        (
+            "main.tf",
+            "variable \"region\" {\n  description = \"The region\"\n}\nresource \"null_resource\" \"web\" {}\n",
+        ),
         ("stage.tfvars", ""),
         ("terraform.tfstate.d/stage/terraform.tfstate", ""),
     ])
@@ -34,7 +37,8 @@ fn is_installed(shell: &str) -> bool {
 fn complete_command_protocol_is_supported() {
     let project = project();
     let complete = |line: &str| {
-        let seen = project.run_with("anything", "", &[("COMP_LINE", line), ("COMP_POINT", &line.len().to_string())]);
+        let seen =
+            project.run_with("anything", "", &[("COMP_LINE", line), ("COMP_POINT", &line.len().to_string())]);
         assert_eq!((seen.code, seen.errors.as_str()), (Some(0), ""));
         seen.out
     };
@@ -57,7 +61,9 @@ fn completion_writes_no_file() {
     let project = project();
     let before = listed(&project);
     for line in ["taint n", "plan -var=", "workspace select s", "apply s", "state show n"] {
-        project.run_with(&format!("completion zsh -- {line}"), "", &[("WARDIAN_AUDIT", "audit.log")]).success();
+        project
+            .run_with(&format!("completion zsh -- {line}"), "", &[("WARDIAN_AUDIT", "audit.log")])
+            .success();
     }
     assert_eq!(listed(&project), before);
 }
@@ -146,11 +152,8 @@ fn fish_completes() {
     let project = project();
     let complete = |line: &str| {
         let script = format!("{} completion fish | source; complete -C '{line}'", binary().display());
-        let path = format!(
-            "{}:{}",
-            binary().parent().unwrap().display(),
-            std::env::var("PATH").unwrap_or_default()
-        );
+        let path =
+            format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
         let output = Command::new("fish")
             .args(["--no-config", "-c", &script])
             .current_dir(project.path(""))

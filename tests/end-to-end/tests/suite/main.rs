@@ -68,9 +68,9 @@ mod remote_provisioner_errors;
 mod remote_provisioners;
 #[cfg(unix)]
 mod remote_states;
-mod saved_plans;
 #[cfg(unix)]
 mod review_view;
+mod saved_plans;
 mod screens;
 mod security_model;
 #[cfg(unix)]

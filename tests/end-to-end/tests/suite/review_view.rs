@@ -169,7 +169,11 @@ fn view_requires_a_terminal() {
     for line in ["plan -review", "apply -review", "show -review plan"] {
         let seen = project.run(line);
         assert_eq!(seen.code, Some(1), "{}", seen.text());
-        assert!(seen.errors.contains("No terminal for -review") && seen.errors.contains("-summary"), "{}", seen.errors);
+        assert!(
+            seen.errors.contains("No terminal for -review") && seen.errors.contains("-summary"),
+            "{}",
+            seen.errors
+        );
     }
     for line in ["plan -review -json", "apply -review -json", "apply -review -auto-approve"] {
         assert!(project.run(line).errors.contains("cannot be combined"), "{line}");
