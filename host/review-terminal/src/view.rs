@@ -157,8 +157,8 @@ impl ReviewView {
         self.notice = Some(notice);
     }
 
-    /// Handles a key. A key that changes the filter costs time in proportion to the plan; any other key
-    /// costs time in proportion to the selected change.
+    /// Handles a key. A key that changes the filter, or selects a change by a reference, costs time in
+    /// proportion to the plan.
     pub fn press(&mut self, key: ViewKey) -> ViewEffect {
         self.notice = None;
         match key {

@@ -176,6 +176,6 @@ fn view_requires_a_terminal() {
         );
     }
     for line in ["plan -review -json", "apply -review -json", "apply -review -auto-approve"] {
-        assert!(project.run(line).errors.contains("cannot be combined"), "{line}");
+        assert!(project.run(line).text().contains("cannot be combined"), "{line}");
     }
 }
