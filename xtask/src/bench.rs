@@ -13,8 +13,9 @@ use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
 use crate::{
-    backend_bench, bridge_bench, confinement_bench, engine_bench, install_bench, language_bench, oracle,
-    policy_bench, process, provisioner_bench, review_view_bench, test_bench,
+    authors_bench, backend_bench, bridge_bench, confinement_bench, engine_bench, install_bench,
+    language_bench, oracle, policy_bench, process, provisioner_bench, review_page_bench, review_view_bench,
+    test_bench,
 };
 
 /// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
@@ -49,7 +50,7 @@ const TEN_TERRAFORM_DATA: &str = r#"resource "terraform_data" "bench" {
 "#;
 
 /// The parts of the benchmark, in their order.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "plans",
     "language",
     "engine",
@@ -63,6 +64,7 @@ const SECTIONS: [&str; 13] = [
     "policy",
     "review",
     "sizes",
+    "authors",
 ];
 
 pub(crate) struct Options {
@@ -128,7 +130,12 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
             "tests" => test_bench::rows(&place, &wardian, terraform.as_deref())?,
             "calls" => call_rows(workspace, artifacts)?,
             "policy" => policy_bench::rows(&place, &wardian, workspace, artifacts)?,
-            "review" => review_view_bench::rows(&place, &wardian)?,
+            "authors" => authors_bench::rows(workspace, &place, &wardian)?,
+            "review" => {
+                let mut rows = review_page_bench::rows(workspace, &place, &wardian)?;
+                rows.extend(review_view_bench::rows(&place, &wardian)?);
+                rows
+            }
             _ => size_rows(artifacts),
         });
     }

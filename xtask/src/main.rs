@@ -3,10 +3,12 @@
 //! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. xtask
 //! does not depend on the project's crates, and therefore compiles in seconds on a new machine.
 
+mod authors_bench;
 mod backend_bench;
 mod bench;
 mod bench_table;
 mod bridge_bench;
+mod browser;
 mod comparison;
 mod confinement_bench;
 mod demo;
@@ -28,6 +30,8 @@ mod process_stats;
 mod progress;
 mod provisioner_bench;
 mod release;
+mod review_page_bench;
+mod review_plans;
 mod review_view_bench;
 mod simulation;
 mod terms;
@@ -54,7 +58,7 @@ Commands:
   test      build Wardian, then run every test of the workspace
   hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then test it with a real peer: `interop aws`,
-            `interop install`, `interop native`, `interop ssh`,
+            `interop install`, `interop native`, `interop review`, `interop ssh`,
             `interop terraform`, `interop test-modules` or `interop wrappers`;
             or compare configurations
             under Terraform and Wardian:

@@ -20,8 +20,10 @@ mod command_context;
 mod command_spec;
 mod commands;
 mod completion;
+mod component_file;
 mod crash;
 mod failure;
+mod file_watch;
 mod frontend;
 mod grant_command;
 mod interrupt;
@@ -205,6 +207,7 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         trust,
         named_files,
         learnt_addresses,
+        query_files: command.query_files(),
     })?;
     let progress = Arc::new(Progress::new(shell));
     let context = CommandContext { shell: Arc::clone(shell), app, progress, downloads };

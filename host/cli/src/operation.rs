@@ -52,6 +52,8 @@ pub(crate) struct OperationRequest<'a> {
     pub(crate) state_out: &'a StateOutArguments,
     /// The purpose to be recorded in the lock information.
     pub(crate) purpose: LockPurpose,
+    /// Whether only the summary of the plan is shown.
+    pub(crate) is_summarized: bool,
 }
 
 /// The inputs of an operation. The state is locked until the operation has ended.
@@ -86,6 +88,7 @@ pub(crate) fn plan_options(
         targets,
         excludes,
         replace: scope.replace.clone(),
+        invoke: Vec::new(),
         missing_configuration: MissingConfiguration::Refused,
         parallelism: operation.parallelism,
     })
@@ -249,7 +252,7 @@ fn operation_count(plan: &Plan) -> usize {
         Action::Create | Action::Read | Action::Update | Action::Delete => 1,
         Action::DeleteThenCreate | Action::CreateThenDelete => 2,
     };
-    plan.changes.iter().map(count).sum()
+    plan.changes.iter().map(count).sum::<usize>() + plan.invocations.len()
 }
 
 /// The result of an apply.

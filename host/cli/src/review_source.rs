@@ -15,8 +15,11 @@ use wardian_review::{ConfigurationFacts, LocalReferences, Review, SourcePosition
 
 use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
+use crate::operation::Operation;
 use crate::plan_passphrase::decode_plan;
 use crate::render::json::ReviewInput;
+use crate::render::review::render_summary;
+use crate::report;
 
 /// Maximum size of a file with a plan.
 const MAX_PLAN_SIZE: u64 = 1 << 30;
@@ -31,10 +34,44 @@ pub(crate) fn review_of_plan(
     configuration: &Configuration,
     schemas: &Schemas,
 ) -> Outcome<Review> {
-    let input = ReviewInput::new(TERRAFORM_VERSION, plan, configuration, schemas);
-    let json = serde_json::to_vec(&input).map_err(|error| invalid(title, &error.to_string()))?;
-    Review::from_json(title, &json, &configuration_facts(configuration))
-        .map_err(|error| invalid(title, &error.to_string()))
+    let input = ReviewInput::new(TERRAFORM_VERSION, plan, Some((configuration, schemas)));
+    review_of_input(title, &input, &configuration_facts(configuration))
+}
+
+/// Creates the review of a plan without causes and dependencies.
+///
+/// # Errors
+/// Returns the same errors as [`review_of_plan`].
+pub(crate) fn groups_of_plan(plan: &Plan) -> Outcome<Review> {
+    let input = ReviewInput::new(TERRAFORM_VERSION, plan, None);
+    review_of_input("plan", &input, &ConfigurationFacts::default())
+}
+
+fn review_of_input(title: &str, input: &ReviewInput<'_>, facts: &ConfigurationFacts) -> Outcome<Review> {
+    let json = serde_json::to_vec(input).map_err(|error| invalid(title, &error.to_string()))?;
+    Review::from_json(title, &json, facts).map_err(|error| invalid(title, &error.to_string()))
+}
+
+/// Reports a new plan. If `is_summarized` is true, the text contains only the summary.
+///
+/// # Errors
+/// Returns an error if the schemas of the plugins cannot be loaded.
+pub(crate) async fn report_plan(
+    context: &CommandContext,
+    plan: &Plan,
+    operation: &Operation,
+    is_summarized: bool,
+) -> Outcome<()> {
+    if !is_summarized || context.shell.is_for_programs() {
+        report::plan(&context.shell, plan);
+        return Ok(());
+    }
+    let schemas = operation.run.schemas(Some(&operation.state)).await?;
+    let review = review_of_plan("plan", plan, operation.configuration(), &schemas);
+    schemas.close().await;
+    context.shell.print(render_summary(&review?, context.shell.render_options()));
+    report::plan_messages(&context.shell, plan);
+    Ok(())
 }
 
 /// Creates the review of the plan in a file: a saved plan, or the JSON document of one. The title is the

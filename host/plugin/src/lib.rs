@@ -19,8 +19,10 @@ mod raw_state;
 mod redacting;
 mod redaction;
 mod schema;
+mod schema_check;
 mod schema_table;
 mod source;
+mod state_recorder;
 mod state_store;
 pub mod transport;
 
@@ -35,8 +37,10 @@ pub use raw_state::RawState;
 pub use redacting::{RedactingProvider, RedactingProvisioner};
 pub use redaction::{CallScope, MAX_SENSITIVE_LENGTH, REDACTED, RecentSensitiveValues, SensitiveValues};
 pub use schema::*;
+pub use schema_check::{MistakeKind, SchemaMistake, schema_mistakes};
 pub use schema_table::{SchemaSource, SchemaTable};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};
+pub use state_recorder::{RecordError, RecordedState, StateRecorder};
 pub use state_store::{
     LockOutcome, MAX_LISTED_STATES, MAX_STORED_STATE_BYTES, PROPOSED_CHUNK_BYTES, Reported, StateAssembly,
     StateChunk, StateLockInfo, StateStore, StateStoreConfig, StateStorePlugin, StateStoreSchemas,

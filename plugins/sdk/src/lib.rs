@@ -53,6 +53,7 @@ mod action;
 #[doc(hidden)]
 pub mod bindings;
 mod check;
+pub mod clock;
 mod codec;
 mod context;
 mod data_source;
@@ -76,8 +77,10 @@ mod plan;
 mod provider;
 pub mod provisioner;
 mod resource;
+pub mod run;
 mod schema;
 mod service;
+pub mod shared;
 pub mod state_store;
 mod stored;
 pub mod testing;

@@ -1,5 +1,6 @@
 //! Writes log lines. The host records them with the plugin and the call. Outside the sandbox, as in
-//! unit tests, they are dropped.
+//! unit tests, they are dropped unless [`CapturedLogs`](crate::testing::CapturedLogs) captures
+//! them.
 
 /// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,10 +81,13 @@ mod host {
 #[cfg(not(target_family = "wasm"))]
 mod host {
     use super::Level;
+    use crate::testing::{capture_line, captures_log};
 
     pub(super) fn enabled(_: Level) -> bool {
-        false
+        captures_log()
     }
 
-    pub(super) fn write(_: Level, _: &str, _: &[(&str, &str)]) {}
+    pub(super) fn write(at: Level, message: &str, fields: &[(&str, &str)]) {
+        capture_line(at, message, fields);
+    }
 }

@@ -1,5 +1,6 @@
 //! Tests of the public API: small providers that are run in the harness.
 
+mod harness;
 mod nested;
 mod operations;
 mod plans;

@@ -1,12 +1,11 @@
 //! `time_sleep`: a delay on creation or destruction.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::duration::GoDuration;
 use wardian_sdk::{
-    Attribute, Context, Diagnostics, Explain, Import, Resource, Result, Schema, Update, validate,
+    Attribute, Context, Diagnostics, Explain, Import, Resource, Result, Schema, Update, run, validate,
 };
 
 use crate::import_id;
@@ -121,6 +120,5 @@ fn wait(name: &str, text: Option<&str>) -> Result<()> {
     let duration = parse(name, text)?
         .to_std()
         .ok_or_else(|| Diagnostics::error(format!("Invalid {name}"), "It is negative."))?;
-    thread::sleep(duration);
-    Ok(())
+    run::sleep(duration)
 }

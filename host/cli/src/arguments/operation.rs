@@ -31,8 +31,11 @@ pub(crate) struct PlanArguments {
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
     /// Review the plan on the whole terminal. With -out, the plan is saved only if you approve it.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "summary"])]
     pub(crate) review: bool,
+    /// Show only the counts and the changes that destroy or replace objects.
+    #[arg(long)]
+    pub(crate) summary: bool,
     /// Accepted without effect; a plan writes no state.
     #[arg(long, value_name = "PATH", hide = true)]
     pub(crate) state_out: Option<PathBuf>,
@@ -61,8 +64,11 @@ pub(crate) struct ApplyArguments {
     #[arg(long)]
     pub(crate) auto_approve: bool,
     /// Review the plan on the whole terminal, and approve it there.
-    #[arg(long, conflicts_with_all = ["auto_approve", "json"])]
+    #[arg(long, conflicts_with_all = ["auto_approve", "json", "summary"])]
     pub(crate) review: bool,
+    /// Show only the counts and the changes that destroy or replace objects.
+    #[arg(long)]
+    pub(crate) summary: bool,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
     #[command(flatten)]
@@ -84,8 +90,11 @@ pub(crate) struct DestroyArguments {
     #[arg(long)]
     pub(crate) auto_approve: bool,
     /// Review the plan on the whole terminal, and approve it there.
-    #[arg(long, conflicts_with_all = ["auto_approve", "json"])]
+    #[arg(long, conflicts_with_all = ["auto_approve", "json", "summary"])]
     pub(crate) review: bool,
+    /// Show only the counts and the changes that destroy or replace objects.
+    #[arg(long)]
+    pub(crate) summary: bool,
     #[command(flatten)]
     pub(crate) scope: ScopeArguments,
     #[command(flatten)]

@@ -25,6 +25,7 @@ use crate::operation::{
 use crate::plan_passphrase::read_plan;
 use crate::render::json::Summary;
 use crate::report;
+use crate::review_source::report_plan;
 use crate::review_view::{self, Decision};
 use crate::shell::{OutputKind, ViewOptions};
 use crate::variables;
@@ -101,13 +102,16 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
         return saved(context, path, arguments).await;
     }
     let scope = &arguments.planning.scope;
+    let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation)?;
+    options.invoke.clone_from(&arguments.planning.invoke);
     let request = OperationRequest {
-        options: plan_options(mode(&arguments.planning), scope, arguments.operation)?,
+        options,
         variables: &scope.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
         state_out: &arguments.state_out,
         purpose: LockPurpose::Apply,
+        is_summarized: arguments.summary,
     };
     let approval = ApprovalMode::new(arguments.auto_approve, arguments.review);
     plan_and_apply(context, &request, approval, Summary::Apply).await
@@ -121,6 +125,7 @@ async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outc
         lock: &arguments.lock,
         state_out: &arguments.state_out,
         purpose: LockPurpose::Apply,
+        is_summarized: arguments.summary,
     };
     let approval = ApprovalMode::new(arguments.auto_approve, arguments.review);
     plan_and_apply(context, &request, approval, Summary::Destroy).await
@@ -169,7 +174,7 @@ async fn plan_and_apply(
     if is_reviewed {
         report::plan_messages(&context.shell, &plan);
     } else {
-        report::plan(&context.shell, &plan);
+        report_plan(context, &plan, &operation, request.is_summarized).await?;
     }
     if diagnostics.has_errors() {
         return Err(Failure::Diagnostics(diagnostics));
@@ -230,11 +235,11 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     let scope = &planning.scope;
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
     let mut warnings = Diagnostics::new();
-    if shapes_plan || scope.is_partial() || !scope.replace.is_empty() {
+    if shapes_plan || scope.is_partial() || !scope.replace.is_empty() || !planning.invoke.is_empty() {
         warnings.push(Diagnostic::warning(
             "Options without effect on a saved plan",
             "The actions of a saved plan were determined when it was created. Pass -destroy, -refresh-only, \
-             -refresh=false, -target, -exclude and -replace to `wardian plan` instead.",
+             -refresh=false, -target, -exclude, -replace and -invoke to `wardian plan` instead.",
         ));
     }
     let parallelism = arguments.operation.parallelism;

@@ -24,6 +24,7 @@ use crate::operation::{Operation, OperationRequest, mode, plan_options};
 use crate::plan_passphrase;
 use crate::render::plan::PlanNote;
 use crate::report;
+use crate::review_source::report_plan;
 use crate::review_view::{self, Decision};
 use crate::shell::{OutputKind, ViewOptions};
 use wardian_printable::printable;
@@ -81,6 +82,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     }
     let scope = &arguments.planning.scope;
     let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation)?;
+    options.invoke.clone_from(&arguments.planning.invoke);
     if context.app.confinement.is_some() {
         let written = arguments.out.iter().chain(&arguments.generate_config_out);
         written.into_iter().try_for_each(|path| untrusted::check_written(path))?;
@@ -97,6 +99,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
         lock: &arguments.lock,
         state_out: &state_out,
         purpose: LockPurpose::Plan,
+        is_summarized: arguments.summary,
     };
     let mut operation = Operation::prepare(context, &request).await?;
     let (plan, mut diagnostics) = operation.plan(&options, context).await;
@@ -149,7 +152,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     if is_reviewed {
         report::plan_messages(&context.shell, &plan);
     } else {
-        report::plan(&context.shell, &plan);
+        report_plan(context, &plan, &operation, arguments.summary).await?;
     }
     let plan = context.shell.warned(plan, &diagnostics)?;
     if !context.app.environment.in_automation() {

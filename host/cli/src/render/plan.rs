@@ -12,13 +12,17 @@ use wardian_engine::{Action, ChangeCounts, Mode, OutputChange, Plan, ResourceCha
 use wardian_printable::{PrintableText, append, append_line, printable};
 use wardian_value::{Str, Value};
 
+pub(crate) use folding::Folding;
+
 use super::RenderOptions;
 use super::difference::{Difference, Effect, Forcing, Sides, dynamic, schema};
 use super::layout::{self, Context};
 use super::style::{Page, Style};
 use crate::product::Product;
 
+mod actions;
 mod drift;
+mod folding;
 mod header;
 mod lines;
 
@@ -48,11 +52,22 @@ enum Cause {
 /// Returns the whole plan: drift, changes, summary, outputs, note. Begins with an empty line and
 /// ends with a line break.
 pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOptions) -> PrintableText {
+    render_folded_plan(plan, &Folding::default(), note, options)
+}
+
+/// Returns the whole plan like [`render_plan`], with one change for each group of equal changes.
+pub(crate) fn render_folded_plan(
+    plan: &Plan,
+    folding: &Folding,
+    note: PlanNote<'_>,
+    options: RenderOptions,
+) -> PrintableText {
     let mut page = Page::new(options.color);
     let has_drift = drift::write(&mut page, plan, options);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
     let outputs = output_differences(&plan.outputs);
-    if changes.is_empty() && outputs.is_empty() {
+    let invokes = !plan.invocations.is_empty();
+    if changes.is_empty() && outputs.is_empty() && !invokes {
         if !has_drift || plan.errored {
             write_no_changes(&mut page, plan, options);
         }
@@ -60,14 +75,18 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
         if has_drift {
             page.rule(options.width);
         }
-        write_changes(&mut page, plan, &changes, options);
+        write_changes(&mut page, plan, &changes, folding, options);
+        if changes.is_empty() && invokes {
+            actions::write_requested(&mut page, plan, options);
+            write_summary(&mut page, plan);
+        }
         write_outputs(&mut page, plan, &outputs);
         if !outputs.is_empty() && changes.iter().all(|change| !change.is_effective()) {
             page.push("\n");
             page.paragraph(options.product.outputs_note(), options.sentence_width());
         }
     }
-    let is_anything_to_do = has_drift || !changes.is_empty() || !outputs.is_empty();
+    let is_anything_to_do = has_drift || !changes.is_empty() || !outputs.is_empty() || invokes;
     if is_anything_to_do && !plan.errored {
         write_note(&mut page, note, options);
     }
@@ -76,9 +95,10 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
 
 /// Returns `Plan: 1 to import, 1 to add, 0 to change, 0 to destroy.`
 pub(crate) fn summary(counts: ChangeCounts) -> String {
-    let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
+    let ChangeCounts { add, change, destroy, import, forget: _, invoke } = counts;
     let import = if import > 0 { format!("{import} to import, ") } else { String::new() };
-    format!("Plan: {import}{add} to add, {change} to change, {destroy} to destroy.")
+    let actions = if invoke > 0 { format!(" Actions: {invoke} to invoke.") } else { String::new() };
+    format!("Plan: {import}{add} to add, {change} to change, {destroy} to destroy.{actions}")
 }
 
 /// Returns whether a change is shown. Removed data sources are not shown; objects that are only
@@ -91,7 +111,13 @@ fn is_shown(change: &ResourceChange) -> bool {
     }
 }
 
-fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], options: RenderOptions) {
+fn write_changes(
+    page: &mut Page,
+    plan: &Plan,
+    changes: &[&ResourceChange],
+    folding: &Folding,
+    options: RenderOptions,
+) {
     if changes.is_empty() {
         return;
     }
@@ -103,10 +129,22 @@ fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], opti
     } else {
         append_line!(page, "{name} will perform the following actions:");
     }
-    for change in changes {
+    let invocations = actions::Invocations::new(plan);
+    let is_folded =
+        |change: &&&ResourceChange| folding.hides(change) && !invocations.are_triggered_by(change);
+    for change in changes.iter().filter(|change| !is_folded(change)) {
         page.push("\n");
         write_change(page, change, Cause::Planned, options.product);
+        if let Some(note) = folding.note(change) {
+            page.paint(Style::Gray, note.clone());
+            page.push("\n");
+        }
+        invocations.write(page, change);
     }
+    write_summary(page, plan);
+}
+
+fn write_summary(page: &mut Page, plan: &Plan) {
     let summary = summary(plan.counts());
     let (start, rest) = summary.split_once(' ').unwrap_or((&summary, ""));
     page.push("\n");

@@ -40,6 +40,7 @@ mod install_untrusted;
 mod interrupts;
 mod killed_applies;
 #[cfg(unix)]
+mod lists_and_actions;
 mod local_exec_errors;
 mod logs_and_traces;
 mod misbehaving_plugins;
@@ -50,6 +51,7 @@ mod native_supervision;
 #[cfg(unix)]
 mod newcomer;
 mod options;
+mod plugin_authoring;
 mod policy_commands;
 mod policy_learn;
 mod policy_templates;
@@ -68,6 +70,7 @@ mod remote_provisioner_errors;
 mod remote_provisioners;
 #[cfg(unix)]
 mod remote_states;
+mod review_documents;
 #[cfg(unix)]
 mod review_view;
 mod saved_plans;

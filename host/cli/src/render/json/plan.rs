@@ -12,6 +12,7 @@ use wardian_engine::{
 use wardian_state::OutputValue;
 use wardian_value::{Str, Type, Value};
 
+use super::actions::InvocationDocument;
 use super::changes::{ChangeDocument, PathDocument, ResourceChangeDocument};
 use super::checks::Check;
 use super::configuration::ConfigurationDocument;
@@ -53,6 +54,8 @@ pub(crate) struct PlanDocument<'a> {
     relevant_attributes: Vec<RelevantDocument<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     checks: Vec<Check<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    action_invocations: Vec<InvocationDocument<'a>>,
     timestamp: &'a str,
     applyable: bool,
     complete: bool,
@@ -101,7 +104,8 @@ pub(crate) struct ReviewInput<'a> {
     resource_drift: Vec<ResourceChangeDocument<'a>>,
     resource_changes: Vec<ResourceChangeDocument<'a>>,
     output_changes: BTreeMap<&'a str, ChangeDocument<'a>>,
-    configuration: ConfigurationDocument<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configuration: Option<ConfigurationDocument<'a>>,
     relevant_attributes: Vec<RelevantDocument<'a>>,
     checks: Vec<Check<'a>>,
     timestamp: &'a str,
@@ -111,11 +115,11 @@ pub(crate) struct ReviewInput<'a> {
 }
 
 impl<'a> ReviewInput<'a> {
+    /// Without the configuration, the review contains no causes and no dependencies.
     pub(crate) fn new(
         terraform_version: &'a str,
         plan: &'a Plan,
-        configuration: &'a Configuration,
-        schemas: &Schemas,
+        configuration: Option<(&'a Configuration, &Schemas)>,
     ) -> Self {
         Self {
             format_version: FORMAT_VERSION,
@@ -123,7 +127,8 @@ impl<'a> ReviewInput<'a> {
             resource_drift: reported_drift(plan).map(ResourceChangeDocument::new).collect(),
             resource_changes: plan.changes.iter().map(ResourceChangeDocument::new).collect(),
             output_changes: output_changes(plan),
-            configuration: ConfigurationDocument::new(configuration, schemas),
+            configuration: configuration
+                .map(|(configuration, schemas)| ConfigurationDocument::new(configuration, schemas)),
             relevant_attributes: plan.relevant_attributes.iter().map(RelevantDocument::new).collect(),
             checks: Check::all(&plan.checks),
             timestamp: &plan.timestamp,
@@ -167,9 +172,10 @@ impl<'a> PlanDocument<'a> {
             configuration: ConfigurationDocument::new(configuration, schemas),
             relevant_attributes: plan.relevant_attributes.iter().map(RelevantDocument::new).collect(),
             checks: Check::all(&plan.checks),
+            action_invocations: plan.invocations.iter().map(InvocationDocument::new).collect(),
             timestamp: &plan.timestamp,
             applyable: plan.is_applyable() && plan.secrets == ObjectSecrets::Available,
-            complete: !plan.errored && !plan.is_partial(),
+            complete: !plan.errored && !plan.is_partial() && !plan.is_requested_invocation(),
             errored: plan.errored,
         }
     }
