@@ -321,11 +321,10 @@ impl Writer<'_> {
             .into_iter()
             .flatten()
             .any(|value| matches!(value, ReviewedValue::Text(text) if text.contains('\n')));
-        if attribute.forces_replacement {
-            text.push("  # forces replacement", Tone::Class(ChangeClass::Replace));
-        }
+        let forced = if attribute.forces_replacement { "  # forces replacement" } else { "" };
         if is_long {
             text.push(":", Tone::Plain);
+            text.push(forced, Tone::Class(ChangeClass::Replace));
             self.push(text, 4);
             self.long_value("- ", ChangeClass::Destroy, attribute.before.as_ref());
             self.long_value("+ ", ChangeClass::Create, attribute.after.as_ref());
@@ -344,6 +343,7 @@ impl Writer<'_> {
             }
             (None, None) => {}
         }
+        text.push(forced, Tone::Class(ChangeClass::Replace));
         self.push(text, 4);
     }
 

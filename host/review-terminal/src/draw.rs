@@ -164,7 +164,7 @@ impl ReviewView {
         let mut text = StyledLine::new(" ", Tone::Plain);
         let mut is_first = true;
         for class in ChangeClass::ALL {
-            let count = review.counts.of(class);
+            let count = review.counts.count(class);
             if count > 0 {
                 text.push(if is_first { "" } else { ", " }, Tone::Plain);
                 text.push(printable!("{count} {}", class.name()), Tone::Bold);
