@@ -74,14 +74,14 @@ fn bash(line: &str, word_breaks: &str, has_spaces: bool, environment: &ProcessEn
 /// Returns the candidates for the last word.
 fn candidates(words: &[&str], environment: &ProcessEnvironment) -> Vec<Candidate> {
     let root = root_command();
-    let Some(position) = Position::of(&root, words) else { return Vec::new() };
+    let Some(position) = Position::for_words(&root, words) else { return Vec::new() };
     let found = match &position.expected {
         Expected::Command(command) => candidate::commands(command, position.path.is_empty()),
         Expected::Option(command) => candidate::options(command, position.word, position.path.is_empty()),
         Expected::Value(argument) => {
             let directory = Path::new(position.chdir.unwrap_or("."));
             let sources = Sources::new(directory, position.state, environment);
-            sources.values(ValueKind::of(&position.path, argument), position.word)
+            sources.values(ValueKind::for_argument(&position.path, argument), position.word)
         }
     };
     candidate::select(found, position.word, position.prefix)

@@ -10,7 +10,7 @@ use wardian_diagnostic::system_reason;
 use wardian_engine::{Plan, Stop, StopSignal};
 use wardian_printable::printable;
 use wardian_review::{Review, SourcePosition};
-use wardian_review_terminal::{Approval, ReviewView, ViewEffect, ViewSettings};
+use wardian_review_terminal::{ReviewView, ViewApproval, ViewEffect, ViewSettings};
 
 use crate::arguments::split_words;
 use crate::command_context::CommandContext;
@@ -57,7 +57,7 @@ pub(crate) async fn review_plan(
     context: &CommandContext,
     plan: &Plan,
     operation: &Operation,
-    approval: Approval,
+    approval: ViewApproval,
 ) -> Outcome<Decision> {
     let schemas = operation.run.schemas(Some(&operation.state)).await?;
     let review = review_of_plan("plan", plan, operation.configuration(), &schemas);
@@ -72,7 +72,7 @@ pub(crate) async fn review_plan(
 pub(crate) fn show_review(
     context: &CommandContext,
     review: Review,
-    approval: Approval,
+    approval: ViewApproval,
     stop: &StopSignal,
 ) -> Outcome<Decision> {
     let editor = editor(context);

@@ -13,7 +13,7 @@ use crate::help;
 use crate::list::row_line;
 use crate::palette::Tone;
 use crate::text::{StyledLine, end_of, fill, line};
-use crate::view::{Approval, CachedDetail, Focus, Mode, ReviewView};
+use crate::view::{CachedDetail, Focus, Mode, ReviewView, ViewApproval};
 
 /// The minimum size of the screen.
 const MIN_WIDTH: u16 = 16;
@@ -210,8 +210,8 @@ impl ReviewView {
             Mode::Search => (typed(" Search: ".into(), &self.filter.text), true),
             Mode::Confirm(answer) => {
                 let question = match self.settings.approval {
-                    Approval::Save => " Save the plan? Type yes: ",
-                    Approval::Apply | Approval::None => " Apply the plan? Type yes: ",
+                    ViewApproval::Save => " Save the plan? Type yes: ",
+                    ViewApproval::Apply | ViewApproval::None => " Apply the plan? Type yes: ",
                 };
                 (typed(question.into(), answer), true)
             }
@@ -222,9 +222,9 @@ impl ReviewView {
                 let position =
                     printable!(" {}/{}", (self.selected + 1).min(self.rows.len()), self.rows.len());
                 let approve = match self.settings.approval {
-                    Approval::None => "",
-                    Approval::Apply => "  a: apply",
-                    Approval::Save => "  a: save",
+                    ViewApproval::None => "",
+                    ViewApproval::Apply => "  a: apply",
+                    ViewApproval::Save => "  a: save",
                 };
                 let approve = PrintableText::from(approve);
                 (

@@ -22,4 +22,4 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use view::{Approval, ReviewView, ViewEffect, ViewKey, ViewSettings};
+pub use view::{ReviewView, ViewApproval, ViewEffect, ViewKey, ViewSettings};

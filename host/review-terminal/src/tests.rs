@@ -6,7 +6,8 @@ use wardian_review::{ConfigurationFacts, Review, SourcePosition};
 
 use super::*;
 
-const SETTINGS: ViewSettings = ViewSettings { has_color: true, approval: Approval::Apply, has_editor: true };
+const SETTINGS: ViewSettings =
+    ViewSettings { has_color: true, approval: ViewApproval::Apply, has_editor: true };
 
 fn review(json: &str) -> std::sync::Arc<Review> {
     let mut facts = ConfigurationFacts::default();
@@ -204,7 +205,7 @@ fn approval_requires_yes() {
     screen.shows("Apply the plan? Type yes:");
     assert_eq!(screen.press("yes\n"), ViewEffect::Approve);
     assert_eq!(screen.press("q"), ViewEffect::Quit);
-    screen.view.settings.approval = Approval::None;
+    screen.view.settings.approval = ViewApproval::None;
     assert_eq!(screen.press("ayes\n"), ViewEffect::Draw);
     screen.view.press(ViewKey::Escape);
     screen.press("a");

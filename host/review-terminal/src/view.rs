@@ -19,7 +19,7 @@ const MAX_HISTORY: usize = 100;
 
 /// The effect of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Approval {
+pub enum ViewApproval {
     /// Nothing can be approved.
     None,
     /// The plan is applied.
@@ -31,7 +31,7 @@ pub enum Approval {
 #[derive(Clone, Copy, Debug)]
 pub struct ViewSettings {
     pub has_color: bool,
-    pub approval: Approval,
+    pub approval: ViewApproval,
     /// Whether source lines can be opened in an editor.
     pub has_editor: bool,
 }
@@ -331,7 +331,7 @@ impl ReviewView {
 
     fn ask_for_approval(&mut self) {
         match self.settings.approval {
-            Approval::None => {
+            ViewApproval::None => {
                 self.notify(
                     "Nothing can be approved here: use `apply -review`, or `plan -review -out=FILE`.".into(),
                 );
@@ -339,7 +339,7 @@ impl ReviewView {
             _ if self.review.errored => {
                 self.notify("The plan is incomplete because of errors, so it cannot be approved.".into());
             }
-            Approval::Apply | Approval::Save => self.mode = Mode::Confirm(String::new()),
+            ViewApproval::Apply | ViewApproval::Save => self.mode = Mode::Confirm(String::new()),
         }
     }
 

@@ -11,7 +11,7 @@ use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::RootVariables;
 use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics};
 use wardian_engine::{Mode, ObjectSecrets, Plan};
-use wardian_review_terminal::Approval as ReviewApproval;
+use wardian_review_terminal::ViewApproval;
 
 use crate::arguments::{ApplyArguments, DestroyArguments};
 use crate::command_context::CommandContext;
@@ -184,7 +184,7 @@ async fn plan_and_apply(
         // The user must see the warnings before approving.
         context.shell.diagnostics(&std::mem::take(&mut untold));
         let answer = if is_reviewed {
-            reviewed(review_view::review_plan(context, &plan, &operation, ReviewApproval::Apply).await?)
+            reviewed(review_view::review_plan(context, &plan, &operation, ViewApproval::Apply).await?)
         } else {
             ask_for_approval(mode, &operation.stop, context).await?
         };
@@ -313,7 +313,7 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     let mut operation = Operation { run, manager, state, variables, plugins: digests, stop };
     if arguments.review && plan.has_changes() {
         context.shell.diagnostics(&std::mem::take(&mut warnings));
-        let decision = review_view::review_plan(context, &plan, &operation, ReviewApproval::Apply).await?;
+        let decision = review_view::review_plan(context, &plan, &operation, ViewApproval::Apply).await?;
         if decision == Decision::NotApproved {
             context.shell.say("Apply cancelled.");
             return Ok(Status::Failed);

@@ -13,7 +13,7 @@ use wardian_app::saved_plan::{self, PlanProtection};
 use wardian_app::state_access::LockPurpose;
 use wardian_app::untrusted::{self, ConfigurationTrust};
 use wardian_engine::MissingConfiguration;
-use wardian_review_terminal::Approval;
+use wardian_review_terminal::ViewApproval;
 use wardian_state::StateEncryption as _;
 
 use crate::arguments::{PlanArguments, StateOutArguments};
@@ -112,7 +112,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
         context.shell.diagnostics(&std::mem::take(&mut diagnostics));
         // Nothing reads the state again, and a review takes time.
         operation.manager.unlock().await.map_err(AppError::for_unlock)?;
-        let approval = if arguments.out.is_some() { Approval::Save } else { Approval::None };
+        let approval = if arguments.out.is_some() { ViewApproval::Save } else { ViewApproval::None };
         let decision = review_view::review_plan(context, &plan, &operation, approval).await?;
         if arguments.out.is_some() && decision == Decision::NotApproved {
             context.shell.say("The plan was not approved, so it was not saved.");

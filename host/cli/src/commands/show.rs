@@ -12,7 +12,7 @@ use wardian_app::saved_plan;
 use wardian_app::{json_reason, state_access};
 use wardian_diagnostic::system_reason;
 use wardian_engine::{Schemas, decode_stored};
-use wardian_review_terminal::Approval;
+use wardian_review_terminal::ViewApproval;
 use wardian_state::{Object, State, StateProblem};
 
 use super::show_review::{self, ReviewForm};
@@ -72,7 +72,7 @@ async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
         review_view::check_terminal(context)?;
         let stop = interrupt::listen(&context.shell)?;
         let review = review_of_file(context, path).await?;
-        review_view::show_review(context, review, Approval::None, &stop)?;
+        review_view::show_review(context, review, ViewApproval::None, &stop)?;
         return Ok(Status::Success);
     }
     let bytes = fs::read(path).map_err(|error| unreadable(path, &system_reason(&error)))?;

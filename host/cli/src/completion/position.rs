@@ -47,7 +47,7 @@ struct Reader<'a> {
 impl<'a> Position<'a> {
     /// Returns the position of the last of the words after the program; `None` if nothing is known
     /// about it.
-    pub(super) fn of(root: &'a Command, words: &[&'a str]) -> Option<Self> {
+    pub(super) fn for_words(root: &'a Command, words: &[&'a str]) -> Option<Self> {
         let (word, earlier) = words.split_last()?;
         let mut reader = Reader {
             root,

@@ -32,7 +32,7 @@ pub(super) enum ValueKind {
 
 impl ValueKind {
     /// Returns the kind of values of an argument of a command.
-    pub(super) fn of(path: &[&str], argument: &Arg) -> Self {
+    pub(super) fn for_argument(path: &[&str], argument: &Arg) -> Self {
         let listed: Vec<(String, String)> = argument
             .get_possible_values()
             .iter()
@@ -100,7 +100,9 @@ mod tests {
     fn every_value_has_a_kind() {
         fn check(command: &clap::Command, path: &[&str]) {
             for argument in command.get_arguments().filter(|one| !one.is_hide_set()) {
-                if !argument.get_action().takes_values() || ValueKind::of(path, argument) != ValueKind::Free {
+                if !argument.get_action().takes_values()
+                    || ValueKind::for_argument(path, argument) != ValueKind::Free
+                {
                     continue;
                 }
                 let names = argument.get_value_names().unwrap_or_default();
