@@ -143,11 +143,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns whether the value of an option may be the next word. The value of a boolean option is
-/// always part of the same word.
+/// Returns whether the value of an option may be the next word. The value of a boolean option, and a
+/// value that can be omitted, are always part of the same word.
 fn takes_next_word(option: &Arg) -> bool {
     let is_boolean = option.get_value_parser().type_id() == std::any::TypeId::of::<bool>();
-    option.get_action().takes_values() && !is_boolean
+    option.get_action().takes_values() && !is_boolean && !option.is_require_equals_set()
 }
 
 fn is_repeatable(operand: &Arg) -> bool {

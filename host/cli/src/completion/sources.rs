@@ -40,6 +40,7 @@ struct Blocks {
     /// Addresses of resources and data sources.
     resources: Vec<String>,
     modules: Vec<String>,
+    actions: Vec<String>,
     /// Variables with their descriptions.
     variables: Vec<(String, String)>,
 }
@@ -84,6 +85,9 @@ impl<'a> Sources<'a> {
             ValueKind::ConfiguredResource => {
                 let managed = |address: &String| !address.starts_with("data.");
                 self.blocks().resources.into_iter().filter(managed).map(Candidate::address).collect()
+            }
+            ValueKind::ConfiguredAction => {
+                self.blocks().actions.into_iter().map(Candidate::address).collect()
             }
             ValueKind::Workspace => self.workspaces(),
             ValueKind::Output => self.outline().outputs.into_iter().map(Candidate::word).collect(),
@@ -204,6 +208,7 @@ impl Blocks {
             match (&*block.kind, &*block.label_texts()) {
                 ("resource", [kind, name]) => self.resources.push(format!("{kind}.{name}")),
                 ("data", [kind, name]) => self.resources.push(format!("data.{kind}.{name}")),
+                ("action", [kind, name]) => self.actions.push(format!("action.{kind}.{name}")),
                 ("module", [name]) => self.modules.push(format!("module.{name}")),
                 ("variable", [name]) => {
                     let description = block.body.attribute("description");

@@ -68,7 +68,7 @@ fn options_have_the_typed_dashes() {
 
 #[test]
 fn addresses_are_read_from_state_and_configuration() {
-    check(&["taint", ""], &["module.m.t.b[\"x y\"]", "module.m.t.b[\"z\\u{1b}[2J\"]", "t.a"]);
+    check(&["taint", ""], &["module.m.t.b[\"x y\"]", "module.m.t.b[\"z\\u001b[2J\"]", "t.a"]);
     check(&["plan", "-replace=t."], &["-replace=t.a"]);
     check(&["plan", "-target", "t."], &["t.a", "t.json", "t.new"]);
     check(
@@ -77,7 +77,7 @@ fn addresses_are_read_from_state_and_configuration() {
             "-target=module.m",
             "-target=module.m.t.b",
             "-target=module.m.t.b[\"x y\"]",
-            "-target=module.m.t.b[\"z\\u{1b}[2J\"]",
+            "-target=module.m.t.b[\"z\\u001b[2J\"]",
         ],
     );
     check(&["state", "show", "data"], &["data.t.c", "data.t.c[0]"]);

@@ -21,6 +21,8 @@ pub(super) enum ValueKind {
     Target,
     /// A resource in the configuration.
     ConfiguredResource,
+    /// An action in the configuration.
+    ConfiguredAction,
     Workspace,
     Output,
     Provider,
@@ -52,7 +54,8 @@ impl ValueKind {
             (_, "var-file", _) => Self::VariableFile,
             (_, "plan", "PATH") | (_, _, "PLAN") => Self::Plan,
             (["init"], "from-module", _) | (_, _, "DIR") => Self::Directory,
-            (_, _, "PATH" | "FILE" | "TARGET") => Self::File,
+            (_, _, "PATH" | "FILE" | "TARGET" | "DIR|FILE" | "CORE.wasm") => Self::File,
+            (_, "invoke", _) => Self::ConfiguredAction,
             (_, _, "PLUGIN" | "FURTHER" | "FILE|ADDRESS") => Self::Plugin,
             (["taint" | "untaint"], ..) | (_, "replace", _) => Self::ManagedInstance,
             (["state", ..], _, "ADDRESS" | "SOURCE" | "DESTINATION") => Self::StateAddress,
@@ -72,27 +75,36 @@ mod tests {
     use crate::arguments::root_command;
 
     /// The values that only the user knows.
-    const FREE: [&str; 21] = [
+    const FREE: [&str; 30] = [
+        "ACCESS",
         "ARGUMENT",
         "BOOL",
         "CAPABILITY",
         "COMMAND",
         "DURATION",
+        "HOST",
         "HOSTNAME",
         "ID",
+        "LANGUAGE",
         "LICENSE",
         "LIST",
         "LOCK_ID",
+        "METHOD",
         "N",
+        "NAME",
         "NUMBER",
         "OS_ARCH",
         "OS_ARCH=FILE",
+        "PORT",
         "PROGRAM",
+        "SCHEME",
         "SERIAL",
         "SIZE",
         "TEXT",
         "URL",
         "VERSION",
+        "WORLD",
+        "cleanup",
         "oci://HOST/REPOSITORY",
     ];
 
@@ -107,8 +119,7 @@ mod tests {
                 }
                 let names = argument.get_value_names().unwrap_or_default();
                 let name = names.first().map_or("", |name| name.as_str());
-                let is_new_name = path == ["workspace", "new"] && name == "NAME" || name == "cleanup";
-                assert!(FREE.contains(&name) || is_new_name, "{path:?}: {name}");
+                assert!(FREE.contains(&name), "{path:?}: {name}");
             }
             for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
                 let path: Vec<&str> = path.iter().copied().chain([one.get_name()]).collect();
