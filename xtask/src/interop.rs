@@ -12,6 +12,7 @@
 //! | `install` | a configuration with 12 modules and 4 providers, installed by `terraform` and `wardian` from the same servers: lock files, manifests and files are equal, and each program uses the other program's directory; a Python program pulls Wardian's artifacts in the same way as OpenTofu |
 //! | `native` | unmodified native providers in Python and Go, under `native = "confine"`: Kubernetes with a client certificate and with an exec credential program, three C libraries, gRPC with keep-alive, a long connection, and curl with HTTP/2 |
 //! | `postgres` | two users of one state in the backend `postgres`: 200 concurrent applies, 300 that are killed and 100 that are suspended for longer than their lease; no object is lost or created twice, no run writes after its lease, and every result equals that of some serial order |
+//! | `review` | the page of `show -html` in headless Chromium: the dangerous change of five plans is on the first screen, each filter shows the right changes, and a hostile plan starts no script and no request |
 //! | `ssh` | OpenSSH's server on a loopback address: the provisioner `file` takes at most twice as long as `scp` to copy 100 MB |
 //!
 //! Each command prints a table or a line for each peer. If a prerequisite is missing, the command
@@ -31,6 +32,7 @@ mod moto;
 mod native;
 mod program;
 mod report;
+mod review;
 mod selection;
 mod ssh;
 mod terraform;
@@ -62,6 +64,7 @@ pub(crate) enum Peer {
     Install,
     Native(native::Options),
     Postgres,
+    Review,
     Ssh,
     Terraform,
     TestModules(Selection),
@@ -77,6 +80,7 @@ impl Peer {
             [peer] if peer == "install" => Ok(Self::Install),
             [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
             [peer] if peer == "postgres" => Ok(Self::Postgres),
+            [peer] if peer == "review" => Ok(Self::Review),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "test-modules" => {
@@ -85,7 +89,7 @@ impl Peer {
             [peer, rest @ ..] if peer == "wrappers" => Selection::parse(peer, rest).map(Self::Wrappers),
             _ => {
                 bail!(
-                    "`interop` requires an argument: aws, backends, install, native, postgres, ssh, terraform, test-modules, wrappers or compare DIRECTORY..."
+                    "`interop` requires an argument: aws, backends, install, native, postgres, review, ssh, terraform, test-modules, wrappers or compare DIRECTORY..."
                 )
             }
         }
@@ -97,7 +101,13 @@ impl Peer {
             Self::Compare(options) => options.binary.is_none(),
             Self::Native(options) => options.binary.is_none(),
             Self::TestModules(selection) | Self::Wrappers(selection) => selection.binary.is_none(),
-            Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Ssh | Self::Terraform => true,
+            Self::Aws
+            | Self::Backends
+            | Self::Install
+            | Self::Postgres
+            | Self::Review
+            | Self::Ssh
+            | Self::Terraform => true,
         }
     }
 }
@@ -110,6 +120,7 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
         Peer::Compare(options) => compare::run(workspace, options),
         Peer::Install => install::run(workspace),
         Peer::Native(options) => native::run(workspace, options),
+        Peer::Review => review::run(workspace),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
         Peer::TestModules(options) => test_modules::run(workspace, options),
