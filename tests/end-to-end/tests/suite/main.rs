@@ -40,7 +40,6 @@ mod install_untrusted;
 mod interrupts;
 mod killed_applies;
 #[cfg(unix)]
-mod lists_and_actions;
 mod local_exec_errors;
 mod logs_and_traces;
 mod misbehaving_plugins;
