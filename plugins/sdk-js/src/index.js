@@ -1,4 +1,5 @@
 export { Diagnostic, ProviderError } from "./diagnostics.js";
+export * as http from "./http.js";
 export { log, setLogSink } from "./log.js";
 export { Decimal, textOfNumber } from "./numbers.js";
 export { ArgumentError, Context, DataSource, EphemeralResource, Provider, ProviderFunction, Resource } from "./provider.js";

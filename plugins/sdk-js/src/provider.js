@@ -1,5 +1,4 @@
 import { schema as emptySchema, schemaType } from "./schema.js";
-import { types } from "./types.js";
 
 /** A managed resource type. Subclasses override the methods that they need. */
 export class Resource {
@@ -135,7 +134,7 @@ function withTypes(parts) {
 
 /** The context of one call. */
 export class Context {
-  constructor({ client = null, config = null, privateData = new Uint8Array(0), stateType = types.dynamic } = {}) {
+  constructor({ client = null, config = null, privateData = new Uint8Array(0) } = {}) {
     /** The result of the provider's `configure`. */
     this.client = client;
     /** The configuration, which contains write-only values. */
@@ -149,7 +148,7 @@ export class Context {
     /** Paths whose change requires a replacement, during `plan`. */
     this.requiresReplace = [];
     this.partial = null;
-    this.stateType = stateType;
+    this.recorder = () => {};
   }
 
   /** Adds a warning or an error. */
@@ -157,8 +156,12 @@ export class Context {
     this.diagnostics.push(diagnostic);
   }
 
-  /** Sets the state that is stored if the operation fails after this call. */
+  /**
+   * Records the state of an object during `create` or `update`. It is stored if the operation does
+   * not return, for whatever reason.
+   */
   savePartial(state) {
     this.partial = state;
+    this.recorder(state);
   }
 }

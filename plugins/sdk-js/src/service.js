@@ -17,10 +17,13 @@ const NIL = new Uint8Array([0xc0]);
 /** The exports of a provider. */
 export class Service {
   #provider;
+  #record;
   #client = null;
 
-  constructor(provider) {
+  /** @param record records an encoded state and private data durably, during an apply */
+  constructor(provider, record = () => {}) {
     this.#provider = provider;
+    this.#record = record;
   }
 
   // ---- metadata and schemas
@@ -129,7 +132,7 @@ export class Service {
       const { part, schema, type } = this.#find("resources", request.typeName);
       const state = decode(request.currentState, type);
       if (state === null) return;
-      const context = this.#context({ privateData: request.private, stateType: type });
+      const context = this.#context({ privateData: request.private });
       const read = reporting(context, report, () => part.read(state, context));
       response.private = context.private;
       response.newState = read === null || read === undefined ? NIL : stored(schema, read, type);
@@ -154,7 +157,7 @@ export class Service {
       );
       if (proposed === null) return;
       const { planned, requiresReplace } = planChange(schema, config, prior, proposed);
-      const context = this.#context({ config, privateData: request.priorPrivate, stateType: type });
+      const context = this.#context({ config, privateData: request.priorPrivate });
       const changed = reporting(context, report, () => part.plan(prior, planned, context));
       response.plannedState = encode(changed, type);
       response.requiresReplace = [...requiresReplace, ...context.requiresReplace].map(pathRecord);
@@ -178,7 +181,8 @@ export class Service {
       const [config, prior, planned] = [request.config, request.priorState, request.plannedState].map((bytes) =>
         decode(bytes, type),
       );
-      const context = this.#context({ config, privateData: request.plannedPrivate, stateType: type });
+      const context = this.#context({ config, privateData: request.plannedPrivate });
+      context.recorder = (state) => this.#record(stored(schema, withoutUnknown(state)[0], type), context.private);
       try {
         let state = null;
         if (planned === null) {
@@ -218,21 +222,11 @@ export class Service {
     const diagnostics = diagnose(`importing ${typeName}`, (report) => {
       const { part, schema, type } = this.#find("resources", typeName);
       if (target.tag !== "id") throw new ProviderError("Import without ID", `${typeName} is imported by its ID.`);
-      const context = this.#context({ stateType: type });
+      const context = this.#context({});
       const state = reporting(context, report, () => part.import(target.val, context));
       importedResources = [{ typeName, state: stored(schema, state, type), private: context.private, identity: null }];
     });
     return { importedResources, diagnostics, deferred: null };
-  }
-
-  moveResourceState({ targetTypeName }) {
-    const error = Diagnostic.error("Move not supported", `Other types cannot be moved to ${targetTypeName}.`);
-    return { targetState: EMPTY, diagnostics: [diagnosticRecord(error)], targetPrivate: EMPTY, targetIdentity: null };
-  }
-
-  generateResourceConfig(typeName) {
-    const error = Diagnostic.error("Generation not supported", `No configuration can be generated for ${typeName}.`);
-    return { config: EMPTY, diagnostics: [diagnosticRecord(error)] };
   }
 
   // ---- data sources
@@ -246,7 +240,7 @@ export class Service {
     const diagnostics = diagnose(`reading data.${typeName}`, (report) => {
       const { part, type } = this.#find("dataSources", typeName);
       const config = decode(bytes, type);
-      const context = this.#context({ config, stateType: type });
+      const context = this.#context({ config });
       state = encode(reporting(context, report, () => part.read(config, context)), type);
     });
     return { state, diagnostics, deferred: null };
@@ -263,7 +257,7 @@ export class Service {
     response.diagnostics = diagnose(`opening ${typeName}`, (report) => {
       const { part, type } = this.#find("ephemeralResources", typeName);
       const config = decode(bytes, type);
-      const context = this.#context({ config, stateType: type });
+      const context = this.#context({ config });
       response.result = encode(reporting(context, report, () => part.open(config, context)), type);
       response.renewAt = timestamp(context.renewAt);
       response.private = context.private;
@@ -322,20 +316,6 @@ export class Service {
     }
   }
 
-  // ---- list resources and actions, which this SDK does not support
-
-  validateListResourceConfig({ typeName }) {
-    return [diagnosticRecord(Diagnostic.error("Unknown list resource", `The provider cannot list ${typeName}.`))];
-  }
-
-  validateActionConfig({ typeName }) {
-    return [unknownAction(typeName)];
-  }
-
-  planAction({ actionType }) {
-    return { diagnostics: [unknownAction(actionType)], deferred: null };
-  }
-
   // ----
 
   #find(kind, name) {
@@ -350,7 +330,7 @@ export class Service {
       const config = decode(bytes, type);
       report(...check(schema, config, clientCapabilities.writeOnlyAttributesAllowed));
       if (config === null || isUnknown(config)) return;
-      const context = new Context({ config, stateType: type });
+      const context = new Context({ config });
       reporting(context, report, () => part.validate(config, context));
     });
   }
@@ -358,10 +338,6 @@ export class Service {
   #context(parts) {
     return new Context({ client: this.#client, ...parts });
   }
-}
-
-export function unknownAction(name) {
-  return diagnosticRecord(Diagnostic.error("Unknown action", `The provider has no action ${name}.`));
 }
 
 /** Runs an operation, and returns the records of its diagnostics and of the exception that ended it. */

@@ -11,6 +11,7 @@ import {
   Resource,
   attribute,
   block,
+  http,
   isUnknown,
   log,
   schema,
@@ -135,6 +136,30 @@ class Lookup extends DataSource {
   }
 }
 
+class Document extends DataSource {
+  schema() {
+    return schema({
+      description: "A document of a server.",
+      attributes: {
+        url: attribute.string().required().description("The address."),
+        status: attribute.number().computed().description("The status of the response."),
+        kind: attribute.string().computed().description("The content type."),
+        body: attribute.string().computed().description("The text."),
+      },
+    });
+  }
+
+  read({ url }) {
+    try {
+      const response = http.request("GET", url, { headers: { accept: "text/plain" } });
+      return { url, status: response.status, kind: response.headers["content-type"], body: response.text() };
+    } catch (error) {
+      if (!(error instanceof http.HttpError)) throw error;
+      throw new ProviderError("The document could not be read", error.reason, ["url"]);
+    }
+  }
+}
+
 export const inventory = new Provider({
   schema: schema({
     description: "A provider that needs no service.",
@@ -142,7 +167,7 @@ export const inventory = new Provider({
   }),
   configure: (config) => ({ prefix: config?.prefix ?? "item" }),
   resources: { inventory_item: new Item() },
-  dataSources: { inventory_lookup: new Lookup() },
+  dataSources: { inventory_lookup: new Lookup(), inventory_document: new Document() },
   functions: {
     slug: new ProviderFunction({
       summary: "Converts a name to a part of an ID.",
