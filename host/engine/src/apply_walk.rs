@@ -13,6 +13,7 @@ mod read;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use tokio::sync::mpsc;
 use wardian_plugin::CallContext;
 
 use wardian_address::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode};
@@ -31,6 +32,7 @@ use crate::graph::NodeId;
 use crate::nodes::{self, Node, NodeGraph};
 use crate::operation::apply::ApplyOutcome;
 use crate::operation::ephemeral::Lease;
+use crate::operation::recording::Recording;
 use crate::operation::{ProgressReporter, Subject};
 use crate::persisted_meta::PersistedMetas;
 use crate::plan::{Action, ChangeCounts, Mode, Plan, ResourceChange};
@@ -89,6 +91,7 @@ pub async fn apply(
     }
     let included = targets::Included::from_plan(&configuration, plan);
     let for_providers = add_closes(&mut order.graph);
+    let (to_walk, recordings) = mpsc::unbounded_channel();
     let mut walker = ApplyWalk {
         context,
         plan,
@@ -107,6 +110,8 @@ pub async fn apply(
         unrecorded: None,
         ephemerals: Ephemerals::default(),
         for_providers,
+        to_walk,
+        recordings: Some(recordings),
     };
     walker.forget();
     walker.import_all();
@@ -168,6 +173,10 @@ struct ApplyWalk<'a> {
     ephemerals: Ephemerals,
     /// The ephemeral resources that provider configurations depend on.
     for_providers: HashSet<ResourceAddress>,
+    /// Sends the states that operations record to this walk.
+    to_walk: mpsc::UnboundedSender<Recording>,
+    /// The receiver of `to_walk`, until the walk begins.
+    recordings: Option<mpsc::UnboundedReceiver<Recording>>,
 }
 
 /// Changes that could not be recorded.
@@ -238,6 +247,7 @@ impl From<SharedOutcome> for Outcome {
 impl Walker for ApplyWalk<'_> {
     type Pending = Pending;
     type Outcome = Outcome;
+    type Recording = Recording;
 
     fn describe(&self, node: NodeId) -> String {
         self.graph.node(node).to_string()
@@ -318,6 +328,14 @@ impl Walker for ApplyWalk<'_> {
             Outcome::Destroyed { index, subject, outcome } => self.destroyed(index, &subject, outcome),
         };
         well.into()
+    }
+
+    fn recordings(&mut self) -> mpsc::UnboundedReceiver<Recording> {
+        self.recordings.take().unwrap_or_else(|| mpsc::unbounded_channel().1)
+    }
+
+    fn record(&mut self, recording: Recording) {
+        self.record_state(recording);
     }
 
     fn on_task_panic(&mut self, problem: String) {

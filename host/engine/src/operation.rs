@@ -13,6 +13,7 @@ pub mod forget;
 pub mod import;
 pub mod plan;
 pub mod provision;
+pub mod recording;
 pub mod refresh;
 mod subject;
 

@@ -17,6 +17,7 @@ mod start;
 mod summarize;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use wardian_address::{
@@ -250,6 +251,7 @@ impl From<SharedOutcome> for Outcome {
 impl Walker for PlanWalk<'_> {
     type Pending = Pending;
     type Outcome = Outcome;
+    type Recording = Infallible;
 
     fn describe(&self, node: NodeId) -> String {
         self.graph.node(node).to_string()
@@ -347,6 +349,10 @@ impl Walker for PlanWalk<'_> {
             }
         };
         well.into()
+    }
+
+    fn record(&mut self, recording: Infallible) {
+        match recording {}
     }
 
     fn on_task_panic(&mut self, problem: String) {

@@ -15,6 +15,7 @@ use std::pin::Pin;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
+use tokio::sync::mpsc;
 
 use crate::graph::{self, Graph, NodeId, Progress};
 use crate::scheduler::groups::{Abandoned, GroupSizes, Operation};
@@ -73,6 +74,8 @@ pub trait Walker {
     /// small.
     type Pending;
     type Outcome: Send + 'static;
+    /// A state that an operation records while it runs.
+    type Recording;
 
     /// Returns the name of a node, for log lines.
     fn describe(&self, node: NodeId) -> String;
@@ -89,6 +92,14 @@ pub trait Walker {
 
     /// Records the outcome of an operation.
     fn finish(&mut self, outcome: Self::Outcome) -> StepResult<Self::Pending>;
+
+    /// Returns the states that operations record while they run. Called once, when the walk begins.
+    fn recordings(&mut self) -> mpsc::UnboundedReceiver<Self::Recording> {
+        mpsc::unbounded_channel().1
+    }
+
+    /// Makes a recorded state durable.
+    fn record(&mut self, recording: Self::Recording);
 
     /// Records that the task of an operation panicked or was aborted.
     fn on_task_panic(&mut self, problem: String);
@@ -128,6 +139,7 @@ pub async fn walk<N, W: Walker>(
     let abandoned = Abandoned::default();
     let mut stopping: Option<TaskFuture<()>> = None;
     let mut asked = stop.current();
+    let mut recordings = walker.recordings();
     loop {
         while asked == Stop::No
             && let Some(node) = nodes.progress.next_ready()
@@ -196,6 +208,7 @@ pub async fn walk<N, W: Walker>(
                 Some(stopping) => stopping.await,
                 None => std::future::pending().await,
             } } => stopping = None,
+            Some(recording) = recordings.recv() => walker.record(recording),
             first = running.next() => {
                 let mut next = first;
                 let mut finished = 0;

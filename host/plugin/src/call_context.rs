@@ -14,25 +14,38 @@ use tracing::field::Empty;
 use wardian_value::{Str, Value};
 
 use crate::redaction::SensitiveValues;
+use crate::state_recorder::{ContextRecorder, StateRecorder};
 
 /// The context shared by all calls of an operation. Clones share the sensitive values.
 #[derive(Clone, Debug, Default)]
 pub struct CallContext {
     address: Option<Arc<str>>,
     sensitive_values: SensitiveValues,
+    recorder: ContextRecorder,
 }
 
 impl CallContext {
     /// Creates a context without sensitive values. The address is the address of a resource
     /// instance or a provider configuration, or another name for the operation.
     pub fn new(address: impl Into<Arc<str>>) -> Self {
-        Self { address: Some(address.into()), sensitive_values: SensitiveValues::default() }
+        Self { address: Some(address.into()), ..Self::default() }
     }
 
     /// Returns a context for the same object with different sensitive values.
     #[must_use]
     pub fn with_sensitive_values(&self, sensitive_values: SensitiveValues) -> Self {
-        Self { address: self.address.clone(), sensitive_values }
+        Self { sensitive_values, ..self.clone() }
+    }
+
+    /// Returns a context for a call whose states are recorded while it runs.
+    #[must_use]
+    pub fn with_recorder(&self, recorder: Arc<dyn StateRecorder>) -> Self {
+        Self { recorder: ContextRecorder(Some(recorder)), ..self.clone() }
+    }
+
+    /// Returns the recorder of the object's states, if the call changes an object.
+    pub fn recorder(&self) -> Option<&Arc<dyn StateRecorder>> {
+        self.recorder.0.as_ref()
     }
 
     /// Returns the address of the object.

@@ -21,6 +21,7 @@ mod redaction;
 mod schema;
 mod schema_table;
 mod source;
+mod state_recorder;
 mod state_store;
 pub mod transport;
 
@@ -37,6 +38,7 @@ pub use redaction::{CallScope, MAX_SENSITIVE_LENGTH, REDACTED, RecentSensitiveVa
 pub use schema::*;
 pub use schema_table::{SchemaSource, SchemaTable};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};
+pub use state_recorder::{RecordError, RecordedState, StateRecorder};
 pub use state_store::{
     LockOutcome, MAX_LISTED_STATES, MAX_STORED_STATE_BYTES, PROPOSED_CHUNK_BYTES, Reported, StateAssembly,
     StateChunk, StateLockInfo, StateStore, StateStoreConfig, StateStorePlugin, StateStoreSchemas,

@@ -4,9 +4,21 @@
 wasmtime::component::bindgen!({
     path: "../../wit",
     world: "provider-plugin",
-    imports: { "wardian:plugin/file-mode": async | trappable, default: trappable },
+    imports: {
+        "wardian:plugin/file-mode": async | trappable,
+        "wardian:plugin/http": async | trappable,
+        "wardian:plugin/run": async | trappable,
+        "wardian:plugin/shared": async | trappable,
+        default: trappable,
+    },
     exports: { default: async },
-    with: { "wardian:plugin/file-mode.writable-file": crate::capability::WritableFile },
+    with: {
+        "wardian:plugin/file-mode.writable-file": crate::capability::WritableFile,
+        "wardian:plugin/http.response-body": crate::capability::PlainBody,
+        "wardian:plugin/http.upload": crate::capability::PlainUpload,
+        "wardian:plugin/shared.held-lock": crate::capability::HeldLock,
+        "wasi:io": wasmtime_wasi_io::bindings::wasi::io,
+    },
 });
 
 /// The world of provisioners, which shares its types with the providers' world.

@@ -18,8 +18,10 @@
 //! | [`baseline`] | `wasi:cli`, `wasi:clocks`, `wasi:io`, `wasi:random` | always; empty environment, output to log lines |
 //! | [`filesystem`] | `wasi:filesystem` | no directory |
 //! | [`file_mode`] | `wardian:plugin/file-mode` | the same directories |
-//! | [`http`] | `wasi:http` except incoming requests | no request |
+//! | [`http`] | `wasi:http` except incoming requests, `wardian:plugin/http` | no request |
 //! | [`log`] | `wardian:plugin/log` | always |
+//! | [`run`] | `wardian:plugin/run`, `wardian:plugin/interruption` | always; records only for a call that changes an object |
+//! | [`shared`] | `wardian:plugin/shared` | always; one memory for each provider configuration |
 //! | [`sockets`] | `wasi:sockets` | no destination, no name |
 //!
 //! Provisioners also have these capabilities, whose interfaces providers may not import:
@@ -42,6 +44,8 @@ pub(crate) mod filesystem;
 pub(crate) mod http;
 mod log;
 mod process;
+mod run;
+mod shared;
 pub(crate) mod sockets;
 mod streams;
 mod ui;
@@ -61,8 +65,12 @@ use crate::state::GuestState;
 pub(crate) use communicator::LocalPaths;
 pub use communicator::{Connection, RemoteCommand};
 pub use file_mode::WritableFile;
+pub use http::{PlainBody, PlainUpload};
 pub(crate) use process::Programs;
 pub use process::{RunningProcess, Spawner};
+pub(crate) use run::{Interrupter, Interruption};
+pub use shared::HeldLock;
+pub(crate) use shared::SharedMemory;
 
 trait Capability: Sync {
     /// Returns the interfaces that the capability provides.
@@ -91,12 +99,14 @@ pub(crate) struct NewInstance<'a> {
 }
 
 /// The capabilities of providers and provisioners.
-const OF_PROVIDERS: [&dyn Capability; 6] = [
+const OF_PROVIDERS: [&dyn Capability; 8] = [
     &baseline::Baseline,
     &filesystem::Filesystem,
     &file_mode::FileMode,
     &http::Http,
     &log::Log,
+    &run::Run,
+    &shared::Shared,
     &sockets::Sockets,
 ];
 

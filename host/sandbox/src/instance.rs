@@ -18,6 +18,7 @@ use crate::grants::Grants;
 use crate::limits::{Bound, EffectiveLimits};
 use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
+use crate::provider_run::ProviderRun;
 use crate::state::GuestState;
 use crate::store;
 use crate::ticker::{Ticker, Ticking};
@@ -44,8 +45,9 @@ impl Instance {
         grants: &Grants,
         limits: &Arc<EffectiveLimits>,
         network: &Arc<ProviderNetwork>,
+        provider_run: &Arc<ProviderRun>,
     ) -> Result<Self, PluginFailure> {
-        let mut store = store::create(&plugin.engine, &plugin.name, grants, network, limits);
+        let mut store = store::create(&plugin.engine, &plugin.name, grants, network, limits, provider_run);
         let call = PluginCall::outside_of_calls(&plugin.name);
         let component = &plugin.component;
         let exports = run(

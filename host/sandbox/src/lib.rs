@@ -43,6 +43,7 @@ mod output;
 mod plugin;
 mod pool;
 mod provider;
+mod provider_run;
 mod provisioner;
 mod sandbox;
 mod schema;

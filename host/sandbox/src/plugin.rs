@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use tokio::sync::OnceCell;
-use wardian_plugin::transport::DecodedSchema;
 use wasmtime::Engine;
 
 use crate::bindings::ProviderPluginPre;
 use crate::bindings::state_store::StateStoreExportsPre;
 use crate::limits::SandboxLimits;
 use crate::network::NetworkOptions;
+use crate::provider_run::KnownSchema;
 use crate::state::GuestState;
 use crate::ticker::Ticker;
 
@@ -27,5 +26,5 @@ pub(crate) struct Plugin {
     pub(crate) parallelism: usize,
     /// The schema, which is requested from the component once, by the first configuration that
     /// needs it.
-    pub(crate) schema: OnceCell<Arc<DecodedSchema>>,
+    pub(crate) schema: KnownSchema,
 }

@@ -20,6 +20,7 @@ use crate::instance::{Instance, Running};
 use crate::limits::EffectiveLimits;
 use crate::network::ProviderNetwork;
 use crate::plugin::Plugin;
+use crate::provider_run::ProviderRun;
 use crate::state::GuestState;
 
 /// Whether a call needs the provider's configuration.
@@ -35,6 +36,7 @@ pub(crate) struct Pool {
     plugin: Arc<Plugin>,
     grants: Grants,
     network: Arc<ProviderNetwork>,
+    run: Arc<ProviderRun>,
     limits: Arc<EffectiveLimits>,
     permits: Semaphore,
     state: Mutex<State>,
@@ -67,7 +69,8 @@ impl Pool {
         let permits = Semaphore::new(plugin.parallelism);
         let limits = Arc::new(EffectiveLimits::new(&plugin.limits, grants.monitor.policy()));
         let network = Arc::new(ProviderNetwork::new(&plugin.network, &grants.monitor));
-        Self { plugin, grants, limits, network, permits, state: Mutex::default() }
+        let run = Arc::new(ProviderRun::new(&plugin.schema));
+        Self { plugin, grants, limits, network, run, permits, state: Mutex::default() }
     }
 
     pub(crate) fn plugin(&self) -> &Arc<Plugin> {
@@ -107,9 +110,10 @@ impl Pool {
         Ok(diagnostics)
     }
 
-    /// Stops idle instances. A busy instance cannot be stopped, since a component of WASI 0.2
-    /// executes one call at a time.
+    /// Interrupts running calls, and stops idle instances. A busy instance receives no further call,
+    /// since a component of WASI 0.2 executes one call at a time; it receives the interruption.
     pub(crate) async fn stop(&self) -> Result<(), PluginFailure> {
+        self.run.interrupter.interrupt();
         let idle = std::mem::take(&mut self.state().idle);
         for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
             let call = PluginCall::new(&self.plugin.name, "stop-provider", None, &CallContext::default());
@@ -174,7 +178,8 @@ impl Pool {
     }
 
     async fn start(&self) -> Result<Idle, PluginFailure> {
-        let instance = Instance::start(&self.plugin, &self.grants, &self.limits, &self.network).await?;
+        let instance =
+            Instance::start(&self.plugin, &self.grants, &self.limits, &self.network, &self.run).await?;
         Ok(Idle { instance, configured: None })
     }
 

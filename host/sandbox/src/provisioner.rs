@@ -135,7 +135,7 @@ impl ComponentProvisioner {
     ) -> Result<R, PluginFailure> {
         let ProvisionerPlugin { name, engine, component, ticker, .. } = &*self.plugin;
         let limits = &self.limits;
-        let mut store = store::create(engine, name, &self.grants, &self.network, limits);
+        let mut store = store::create(engine, name, &self.grants, &self.network, limits, &Arc::default());
         let start = PluginCall::outside_of_calls(name);
         let exports =
             run(ticker, limits, &mut store, component, start, &limits.local_call, |component, store| {

@@ -26,6 +26,7 @@ use crate::network::NetworkOptions;
 use crate::plugin::Plugin;
 use crate::pool::Pool;
 use crate::provider::ComponentWire;
+use crate::provider_run::KnownSchema;
 use crate::provisioner::{LoadedProvisioner, ProvisionerPlugin};
 use crate::state::GuestState;
 use crate::state_store::ComponentStateStores;
@@ -202,7 +203,7 @@ impl Sandbox {
                 limits: self.limits.clone(),
                 network: Arc::clone(&self.network),
                 parallelism: self.parallelism,
-                schema: OnceCell::new(),
+                schema: KnownSchema::default(),
             }),
         })
     }

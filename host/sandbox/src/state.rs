@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use wardian_plugin::PluginCall;
+use wardian_plugin::transport::DecodedSchema;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
@@ -12,11 +13,13 @@ use crate::capability::deterministic::Deterministic;
 use crate::capability::filesystem::open_files::Files;
 use crate::capability::http::requests::Requests;
 use crate::capability::sockets::egress::SocketEgress;
+use crate::capability::{Interruption, SharedMemory};
 use crate::cpu_budget::CpuClock;
 use crate::current_call::CurrentCall;
 use crate::limits::MemoryLimiter;
 use crate::network::ProviderNetwork;
 use crate::output::Output;
+use crate::provider_run::ProviderRun;
 
 /// The data of an instance's store. [`crate::store`] creates it.
 pub(crate) struct GuestState {
@@ -31,6 +34,8 @@ pub(crate) struct GuestState {
     pub(crate) requests: Requests,
     pub(crate) egress: Arc<SocketEgress>,
     pub(crate) deterministic: Option<Deterministic>,
+    /// The data that the instances of the provider configuration share.
+    pub(crate) run: Arc<ProviderRun>,
     /// Receives the output that a provisioner shows.
     pub(crate) output_sink: Option<mpsc::Sender<String>>,
 }
@@ -76,6 +81,21 @@ impl GuestState {
     /// Returns the network settings for this provider's requests.
     pub(crate) fn network(&self) -> &ProviderNetwork {
         &self.network
+    }
+
+    /// Returns the interruption of the run.
+    pub(crate) fn interruption(&self) -> Interruption {
+        self.run.interrupter.interruption()
+    }
+
+    /// Returns the memory of the provider configuration.
+    pub(crate) fn shared(&self) -> &Arc<SharedMemory> {
+        &self.run.shared
+    }
+
+    /// Returns the schema of the provider, if it is known.
+    pub(crate) fn schema(&self) -> Option<Arc<DecodedSchema>> {
+        self.run.schema()
     }
 
     pub(crate) fn requests(&mut self) -> &mut Requests {

@@ -20,6 +20,7 @@ use crate::grants::Grants;
 use crate::limits::{EffectiveLimits, MemoryLimiter};
 use crate::network::ProviderNetwork;
 use crate::output::Output;
+use crate::provider_run::ProviderRun;
 use crate::state::GuestState;
 
 /// Creates a store with these grants and limits, without an instance.
@@ -29,6 +30,7 @@ pub(crate) fn create(
     grants: &Grants,
     network: &Arc<ProviderNetwork>,
     limits: &EffectiveLimits,
+    run: &Arc<ProviderRun>,
 ) -> Store<GuestState> {
     let call = PluginCall::outside_of_calls(plugin);
     let current_call = CurrentCall::new(grants.monitor.clone(), call.clone());
@@ -65,6 +67,7 @@ pub(crate) fn create(
         network: Arc::clone(network),
         egress,
         deterministic,
+        run: Arc::clone(run),
         output_sink: None,
     };
     let mut store = Store::new(engine, state);
@@ -114,7 +117,7 @@ mod tests {
             let module = Module::from_binary(&engine, &module_with_table(elements)).unwrap();
             let name = Arc::from("acme/x");
             let network = Arc::new(ProviderNetwork::new(&Arc::default(), &grants.monitor));
-            let mut store = create(&engine, &name, &grants, &network, &limits);
+            let mut store = create(&engine, &name, &grants, &network, &limits, &Arc::default());
             store.set_epoch_deadline(1);
             let error = Instance::new(&mut store, &module, &[]).err();
             (error.is_some(), store.data_mut().memory().take_refusal().is_some())

@@ -2,11 +2,13 @@
 
 use std::any::Any;
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde::Serialize;
 use wardian_value::{Type, Value};
 
-use crate::{Diagnostic, Diagnostics, Model, Object, Result};
+use crate::check::without_write_only;
+use crate::{Diagnostic, Diagnostics, Model, Object, Result, Schema, codec, run};
 
 /// The reason for deferring a change to a later run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub(crate) struct Call {
     pub(crate) private: Vec<u8>,
     pub(crate) identity: Option<Object>,
     pub(crate) partial_state: Option<Value>,
+    /// The schema of a resource that is changed, whose states are recorded.
+    pub(crate) recorded_schema: Option<Rc<(Schema, Type)>>,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) deferral_allowed: bool,
     pub(crate) deferred: Option<DeferredReason>,
@@ -45,6 +49,7 @@ impl Call {
             private: Vec::new(),
             identity: None,
             partial_state: None,
+            recorded_schema: None,
             diagnostics: Diagnostics::new(),
             deferral_allowed: false,
             deferred: None,
@@ -94,21 +99,89 @@ impl<Client> Context<'_, Client> {
         self.call.config.as_ref()
     }
 
-    /// Saves the current state of an operation. If the operation fails later, exactly this state is
-    /// stored, so it should contain exactly the changes that were made. Unknown values in the state
-    /// are stored as null.
+    /// Records the current state of a create, update or delete. If the operation fails later, exactly
+    /// this state is stored, so it should contain exactly the changes that were made. Unknown values in
+    /// the state are stored as null.
+    ///
+    /// When this function returns, the record is durable. The state is stored even if the provider
+    /// crashes, exceeds a limit or is interrupted, and even if the host is killed. Record the state
+    /// as soon as the remote object exists and its identifier is known:
+    ///
+    /// ```
+    /// # use serde::{Deserialize, Serialize};
+    /// # use wardian_sdk::{Context, Result};
+    /// # #[derive(Serialize, Deserialize)] struct Server { id: Option<String>, address: Option<String> }
+    /// # fn start(_: &Server) -> Result<String> { Ok("srv-1".into()) }
+    /// # fn wait_until_running(_: &str) -> Result<String> { Ok("10.0.0.1".into()) }
+    /// fn create(mut plan: Server, context: &mut Context<'_>) -> Result<Server> {
+    ///     let id = start(&plan)?;
+    ///     plan.id = Some(id.clone());
+    ///     context.record_state(&plan)?;
+    ///     plan.address = Some(wait_until_running(&id)?);
+    ///     Ok(plan)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the state does not fit the schema or cannot be written. A host that keeps no
+    /// state for the call, such as a unit test, returns no error.
+    pub fn record_state<T: Model>(&mut self, state: &T) -> Result<()> {
+        let state = state.encode_value(&self.call.state_type).map_err(Diagnostics::from)?;
+        self.record(state)
+    }
+
+    /// The same as [`Context::record_state`].
     ///
     /// If an operation fails without having saved a state, the stored state does not change: after
     /// a create, no object is stored; after an update or delete, the prior state remains.
     pub fn save_partial<T: Model>(&mut self, state: &T) -> Result<()> {
-        self.call.partial_state = Some(state.encode_value(&self.call.state_type).map_err(Diagnostics::from)?);
-        Ok(())
+        self.record_state(state)
     }
 
-    /// Saves that the object no longer exists. Use this in a delete, or in an update that deletes
-    /// the object first, if the operation can still fail afterwards.
+    /// Saves that the object no longer exists, and records it like [`Context::record_state`]. Use this
+    /// in a delete, or in an update that deletes the object first, if the operation can still fail
+    /// afterwards.
     pub fn save_deleted(&mut self) {
-        self.call.partial_state = Some(Value::null(self.call.state_type.clone()));
+        if self.record(Value::null(self.call.state_type.clone())).is_err() {
+            // The state is also returned if the operation fails in an orderly way.
+            self.warn("State not recorded", "The host did not record that the object no longer exists.");
+        }
+    }
+
+    fn record(&mut self, state: Value) -> Result<()> {
+        let call = &mut *self.call;
+        let recorded = match &call.recorded_schema {
+            Some(both) => {
+                let state = without_write_only(&both.0, &state);
+                let encode = |value: &Value, ty: &Type| codec::encode(value, ty).map_err(not_recorded);
+                let state = encode(&state, &both.1)?;
+                let identity = match &call.identity {
+                    Some(identity) => identity
+                        .as_value()
+                        .is_wholly_known()
+                        .then(|| encode(identity.as_value(), identity.ty())),
+                    None => None,
+                };
+                run::record_state(state, call.private.clone(), identity.transpose()?)
+            }
+            None => Ok(()),
+        };
+        call.partial_state = Some(state);
+        recorded
+    }
+
+    /// Returns whether the user has interrupted the run. An operation should then end soon: record what
+    /// exists, and return an error.
+    pub fn interrupted(&self) -> bool {
+        run::interrupted()
+    }
+
+    /// Waits. Use it instead of `std::thread::sleep`, which an interruption of the run does not end.
+    ///
+    /// # Errors
+    /// Returns an error if the run is interrupted.
+    pub fn sleep(&self, duration: Duration) -> Result<()> {
+        run::sleep(duration)
     }
 
     /// Returns the private data: bytes that are stored with the object and that only the
@@ -163,4 +236,8 @@ impl<Client> Context<'_, Client> {
             self.call.deferred = Some(reason);
         }
     }
+}
+
+fn not_recorded(problem: impl Into<String>) -> Diagnostics {
+    Diagnostics::error("State not recorded", problem)
 }

@@ -43,6 +43,7 @@ pub struct Request {
     headers: Vec<(String, Vec<u8>)>,
     body: Vec<u8>,
     timeout: Option<Duration>,
+    ends_on_interrupt: Option<bool>,
     problem: Option<String>,
 }
 
@@ -77,6 +78,11 @@ pub enum Error {
         request: String,
         /// The error code of `wasi:http`, as text.
         problem: String,
+    },
+    /// The run was interrupted.
+    Interrupted {
+        /// The method and the URL without its query.
+        request: String,
     },
     /// The status is not a success.
     Status {
@@ -118,6 +124,7 @@ impl Request {
             headers: Vec::new(),
             body: Vec::new(),
             timeout: None,
+            ends_on_interrupt: None,
             problem: None,
         }
     }
@@ -154,6 +161,22 @@ impl Request {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
+    }
+
+    /// Sets whether the request ends with [`Error::Interrupted`] if the run is interrupted while it is
+    /// in progress. By default, requests with the methods GET, HEAD and OPTIONS do, and others do not,
+    /// because their effect would be unknown. A request that begins after the interruption does not
+    /// end.
+    #[must_use]
+    pub fn ends_on_interrupt(mut self, ends: bool) -> Self {
+        self.ends_on_interrupt = Some(ends);
+        self
+    }
+
+    #[cfg(target_os = "wasi")]
+    fn is_interruptible(&self) -> bool {
+        let is_safe = matches!(self.method.to_ascii_uppercase().as_str(), "GET" | "HEAD" | "OPTIONS");
+        self.ends_on_interrupt.unwrap_or(is_safe) && !crate::run::interrupted()
     }
 
     /// Returns the method.
@@ -278,6 +301,7 @@ impl fmt::Display for Error {
             ),
             Self::InvalidRequest { request, problem } => write!(f, "{request} cannot be sent: {problem}"),
             Self::Failed { request, problem } => write!(f, "{request} failed: {problem}"),
+            Self::Interrupted { request } => write!(f, "{request} ended because the run is interrupted"),
             Self::Status { status, body } if body.is_empty() => write!(
                 f,
                 "the server responded with status \

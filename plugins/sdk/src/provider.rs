@@ -53,7 +53,7 @@ pub(crate) struct Parts {
 /// A type or function with its schema, which is built when it is first used.
 pub(crate) struct WithSchema<T: ?Sized> {
     make: fn(&T) -> Schema,
-    schema: OnceCell<(Schema, Type)>,
+    schema: OnceCell<Rc<(Schema, Type)>>,
     pub(crate) part: Box<T>,
 }
 
@@ -62,11 +62,12 @@ impl<T: ?Sized> WithSchema<T> {
         Self { make, schema: OnceCell::new(), part }
     }
 
-    fn both(&self) -> &(Schema, Type) {
+    /// Returns the schema and its type.
+    pub(crate) fn both(&self) -> &Rc<(Schema, Type)> {
         self.schema.get_or_init(|| {
             let schema = (self.make)(&self.part);
             let ty = schema.ty();
-            (schema, ty)
+            Rc::new((schema, ty))
         })
     }
 
@@ -81,7 +82,7 @@ impl<T: ?Sized> WithSchema<T> {
 
 fn fixed(schema: Schema) -> WithSchema<()> {
     let ty = schema.ty();
-    WithSchema { make: |()| Schema::new(), schema: OnceCell::from((schema, ty)), part: Box::new(()) }
+    WithSchema { make: |()| Schema::new(), schema: OnceCell::from(Rc::new((schema, ty))), part: Box::new(()) }
 }
 
 impl Provider {

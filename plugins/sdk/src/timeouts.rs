@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::duration::GoDuration;
-use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, validate};
+use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, run, validate};
 
 /// The `timeouts` of a resource: an optional nested attribute or block with a duration for each
 /// operation, such as `"30m"`.
@@ -115,10 +115,11 @@ impl Deadline {
         if self.remaining().is_zero() { Err(self.over(doing)) } else { Ok(()) }
     }
 
-    /// Sleeps, but not beyond the deadline. Returns an error if the deadline has passed.
+    /// Sleeps, but not beyond the deadline. Returns an error if the deadline has passed, or if the run is
+    /// interrupted.
     pub fn sleep(&self, duration: Duration, doing: &str) -> Result<()> {
         let remaining = self.remaining();
-        std::thread::sleep(duration.min(remaining));
+        run::sleep(duration.min(remaining))?;
         if duration < remaining { Ok(()) } else { Err(self.over(doing)) }
     }
 

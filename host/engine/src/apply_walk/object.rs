@@ -12,6 +12,7 @@ use crate::operation::apply::{
     Afterwards, ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy,
 };
 use crate::operation::plan::IgnoredAttributes;
+use crate::operation::recording::{Recording, RecordingSender};
 use crate::operation::{ProgressReporter, Subject};
 use crate::plan::{Action, ResourceChange};
 use crate::scheduler::{StartResult, StepResult};
@@ -47,8 +48,9 @@ impl ApplyWalk<'_> {
         };
         let change = change.clone();
         let input = ApplyInput { change, config, stored, ignore_changes, meta, afterwards };
+        let recordings = RecordingSender::new(index, None, &self.to_walk);
         StartResult::running(async move {
-            let outcome = apply_instance(&subject, &input).await;
+            let outcome = apply_instance(&subject, &input, &recordings).await;
             Outcome::Changed { index, subject, outcome }
         })
     }
@@ -98,6 +100,32 @@ impl ApplyWalk<'_> {
     fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> bool {
         self.sink.record_intent(address, action);
         self.recorded(address)
+    }
+
+    /// Stores the state that a running operation has reached, and commits its record.
+    pub(super) fn record_state(&mut self, recording: Recording) {
+        let Recording { change, deposed, object, reply } = recording;
+        if reply.is_closed() {
+            // The operation was aborted, and its outcome may already be stored.
+            return;
+        }
+        let plan = self.plan;
+        let change = &plan.changes[change];
+        let (address, provider) = (&change.address, &change.provider);
+        let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
+        match (deposed, object) {
+            (Some(key), Some(object)) => _ = instance.deposed.insert(key, object),
+            (Some(key), None) => _ = instance.deposed.remove(&key),
+            (None, object) => instance.current = object,
+        }
+        let is_durable = self.store(address, provider, instance) && self.commit();
+        let result = if is_durable { Ok(()) } else { Err(self.unrecorded_problem()) };
+        // If the operation was aborted meanwhile, the record remains valid.
+        let _ = reply.send(result);
+    }
+
+    fn unrecorded_problem(&self) -> String {
+        self.unrecorded.as_ref().map(|unrecorded| unrecorded.problem.clone()).unwrap_or_default()
     }
 
     /// Commits the records when there are many of them. Returns false if they were lost.
@@ -216,11 +244,12 @@ impl ApplyWalk<'_> {
         let is_left_over = change.action == Action::CreateThenDelete;
         let schemas = self.evaluator.schemas.provider(&change.provider.provider);
         let is_planned = is_left_over && schemas.is_some_and(|schema| schema.capabilities.plan_destroy);
+        let recordings = RecordingSender::new(index, change.deposed.clone(), &self.to_walk);
         StartResult::running(async move {
             let outcome = if is_planned {
-                plan_and_destroy(&subject, &change, &object).await
+                plan_and_destroy(&subject, &change, &object, &recordings).await
             } else {
-                destroy(&subject, &change, &object, progress).await
+                destroy(&subject, &change, &object, progress, &recordings).await
             };
             Outcome::Destroyed { index, subject, outcome }
         })

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{
-    ApplyRequest, ApplyResponse, ClientCapabilities, ConfigKind, PrivateBytes, ValidateConfigRequest,
+    ApplyRequest, ApplyResponse, ClientCapabilities, ConfigKind, PrivateBytes, RecordError, RecordedState,
+    ValidateConfigRequest,
 };
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{PathMarks, Value, View};
 
 use super::data::marked;
 use super::plan::{IgnoredAttributes, PlanProposal, request_destroy_plan, request_plan};
+use super::recording::{LastRecorded, RecordingSender, record_during};
 use super::subject::{Completion, PersistedMeta, ProgressReporter, Subject, object_id};
 use crate::object::compatible::completion_violations;
 use crate::object::legacy::without_null_blocks;
@@ -39,13 +41,14 @@ pub async fn plan_and_destroy(
     subject: &Subject,
     change: &ResourceChange,
     object: &Arc<Object>,
+    recordings: &RecordingSender,
 ) -> ApplyOutcome {
     let planned = request_destroy_plan(subject, &change.before, Arc::clone(&change.planned_private)).await;
     let Diagnosed { value: planned_private, diagnostics } = planned;
     match planned_private {
         Some(planned_private) => {
             let change = ResourceChange { planned_private, ..change.clone() };
-            let mut outcome = destroy(subject, &change, object, None).await;
+            let mut outcome = destroy(subject, &change, object, None, recordings).await;
             outcome.diagnostics.extend(diagnostics);
             outcome
         }
@@ -65,6 +68,7 @@ pub async fn destroy(
     change: &ResourceChange,
     object: &Arc<Object>,
     progress: Option<ProgressReporter>,
+    recordings: &RecordingSender,
 ) -> ApplyOutcome {
     let prior = subject.context.unmark_and_register(&change.before);
     let work = async {
@@ -80,12 +84,22 @@ pub async fn destroy(
                 .map(|meta| subject.context.unmark_and_register(meta)),
             planned_identity: None,
         };
-        let response = subject.provider.apply_resource_change(&subject.context, request).await;
+        let encode = |state| recorded_destruction(subject, object, state);
+        let (response, recorded) = record_during(subject, recordings, encode, |context| async move {
+            subject.provider.apply_resource_change(&context, request).await
+        })
+        .await;
         let mut diagnostics = subject.about(&response.diagnostics);
         let left = response.new_state.filter(|left| {
             let fits = subject.check_conformance(left, "Provider produced invalid object", "returned");
             fits.map_err(|problem| diagnostics.push(problem)).is_ok()
         });
+        if left.is_none()
+            && diagnostics.has_errors()
+            && let Some(LastRecorded { object, value }) = recorded
+        {
+            return ApplyOutcome { object, value, diagnostics, progress: None };
+        }
         let left = left.unwrap_or_else(|| {
             // Without a response, the object is considered unchanged.
             if diagnostics.has_errors() { prior.clone() } else { subject.null() }
@@ -181,8 +195,46 @@ pub enum Afterwards {
     Provisioning,
 }
 
+/// Encodes a state that a provider recorded while it destroyed an object.
+fn recorded_destruction(
+    subject: &Subject,
+    object: &Object,
+    recorded: RecordedState,
+) -> Result<LastRecorded, RecordError> {
+    let meta = PersistedMeta {
+        dependencies: Arc::clone(&object.dependencies),
+        create_before_destroy: object.create_before_destroy,
+    };
+    let mark = |value: &Value| subject.mark_stored(object, value);
+    encode_recorded(subject, recorded, &object.private, object.status, &meta, mark)
+}
+
+/// Checks and encodes a state that a provider recorded; `private` replaces missing private data.
+fn encode_recorded(
+    subject: &Subject,
+    recorded: RecordedState,
+    private: &PrivateBytes,
+    status: ObjectStatus,
+    meta: &PersistedMeta,
+    mark: impl FnOnce(&Value) -> Value,
+) -> Result<LastRecorded, RecordError> {
+    if recorded.state.is_null() {
+        return Ok(LastRecorded { object: None, value: subject.null() });
+    }
+    subject
+        .check_conformance(&recorded.state, "Provider recorded invalid object", "recorded")
+        .map_err(|problem| RecordError::Invalid(problem.detail))?;
+    let value = mark(&without_unknowns(&recorded.state));
+    let private = if recorded.private.is_empty() { Arc::clone(private) } else { recorded.private };
+    let object = subject.encode(&value, private, status, meta).map_err(|problems| {
+        let details: Vec<String> = problems.into_iter().map(|problem| problem.detail).collect();
+        RecordError::Invalid(details.join(" "))
+    })?;
+    Ok(LastRecorded { object: Some(Arc::new(object)), value })
+}
+
 /// Creates or updates an object.
-pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
+pub async fn apply(subject: &Subject, input: &ApplyInput, recordings: &RecordingSender) -> ApplyOutcome {
     let action = if input.stored.is_some() { Action::Update } else { Action::Create };
     let prior = match &input.stored {
         Some(_) => subject.context.unmark_and_register(&input.change.before),
@@ -206,17 +258,25 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
             prior_state: prior.clone(),
             planned_state: planned.clone(),
             config: subject.context.unmark_and_register(&input.config),
-            planned_private: private,
+            planned_private: Arc::clone(&private),
             provider_meta: subject
                 .provider_meta
                 .as_ref()
                 .map(|meta| subject.context.unmark_and_register(meta)),
             planned_identity: None,
         };
-        let response = subject.provider.apply_resource_change(&subject.context, request).await;
+        let encode = |state| {
+            let status = input.stored.as_ref().map_or(ObjectStatus::Tainted, |object| object.status);
+            let mark = |value: &Value| marked(subject, &input.config, value);
+            encode_recorded(subject, state, &private, status, &input.meta, mark)
+        };
+        let (response, recorded) = record_during(subject, recordings, encode, |context| async move {
+            subject.provider.apply_resource_change(&context, request).await
+        })
+        .await;
         let mut diagnostics = diagnostics;
         diagnostics.extend(subject.about(&response.diagnostics));
-        finish(subject, input, &planned, response, diagnostics)
+        finish(subject, input, &planned, (response, recorded), diagnostics)
     };
     let id = input.stored.as_ref().and_then(|_| object_id(&input.change.before));
     let progress = subject.start_progress(action, None, id);
@@ -305,7 +365,7 @@ fn finish(
     subject: &Subject,
     input: &ApplyInput,
     planned: &Value,
-    response: ApplyResponse,
+    (response, recorded): (ApplyResponse, Option<LastRecorded>),
     mut diagnostics: Diagnostics,
 ) -> ApplyOutcome {
     let failed = diagnostics.has_errors();
@@ -314,6 +374,12 @@ fn finish(
         let fits = subject.check_conformance(new, "Provider produced invalid object", "returned");
         fits.map_err(|problem| diagnostics.push(problem)).is_ok()
     });
+    if answered.is_none()
+        && diagnostics.has_errors()
+        && let Some(LastRecorded { object, value }) = recorded
+    {
+        return ApplyOutcome { object, value, diagnostics, progress: None };
+    }
     let Some(new) = answered.filter(|new| !new.is_null()) else {
         if !diagnostics.has_errors() {
             diagnostics.push(subject.provider_error(

@@ -9,14 +9,20 @@
 //! that fetch the results of a listing or an action. Requests that are still active at its end are
 //! aborted, which prevents them from sending or receiving data on behalf of another operation
 //! (`exchanges.rs`).
+//!
+//! `wardian:plugin/http` (`plain.rs`) is a second form of the same requests, for languages whose
+//! bindings cannot use `wasi:http`.
 
 mod authority;
 mod errors;
 mod exchanges;
+mod plain;
 pub(crate) mod requests;
 
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
+
+pub use plain::{PlainBody, PlainUpload};
 
 use super::Capability;
 use crate::interface_name::InterfaceName;
@@ -26,13 +32,17 @@ pub(super) struct Http;
 
 impl Capability for Http {
     fn interfaces(&self) -> &'static [InterfaceName<'static>] {
-        const INTERFACES: &[InterfaceName<'static>] =
-            &[InterfaceName::wasi("wasi:http/types"), InterfaceName::wasi("wasi:http/outgoing-handler")];
+        const INTERFACES: &[InterfaceName<'static>] = &[
+            InterfaceName::wasi("wasi:http/types"),
+            InterfaceName::wasi("wasi:http/outgoing-handler"),
+            InterfaceName { path: "wardian:plugin/http", major: 0, minor: 1 },
+        ];
         INTERFACES
     }
 
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-        add_only_http_to_linker_async(linker)
+        add_only_http_to_linker_async(linker)?;
+        plain::link(linker)
     }
 
     fn end_call(&self, state: &mut GuestState) {

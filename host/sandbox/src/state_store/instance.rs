@@ -39,7 +39,7 @@ impl StoreInstance {
         limits: &Arc<EffectiveLimits>,
         network: &Arc<ProviderNetwork>,
     ) -> Result<Self, PluginFailure> {
-        let mut store = store::create(&plugin.engine, &plugin.name, grants, network, limits);
+        let mut store = store::create(&plugin.engine, &plugin.name, grants, network, limits, &Arc::default());
         let call = PluginCall::outside_of_calls(&plugin.name);
         let component = plugin.component.instance_pre();
         let instance = run(

@@ -5,9 +5,11 @@ use wasip2::http::types::{
     ErrorCode, Fields, HeaderError, IncomingBody, IncomingResponse, Method, OutgoingBody, OutgoingRequest,
     RequestOptions, Scheme,
 };
+use wasip2::io::poll::{Pollable, poll};
 use wasip2::io::streams::StreamError;
 
 use super::{Error, Request, Response};
+use crate::bindings::wardian::plugin::interruption;
 
 /// Number of bytes per read.
 const CHUNK_SIZE: u64 = 64 << 10;
@@ -23,19 +25,25 @@ pub(super) fn send(request: &Request) -> Result<Response, Error> {
     let outgoing = outgoing(request)?;
     let body = outgoing.body().map_err(|()| request.invalid("it has no body"))?;
     let pending = handle(outgoing, options(request)?).map_err(from_code)?;
+    let interruption = request.is_interruptible().then(interruption::subscribe);
+    let interrupted = || Error::Interrupted { request: request.method_and_url() };
     write(body, &request.body).or_else(|problem| {
         // A server may respond before it has read the complete body. In that case, the server's
         // response is used.
-        pending.subscribe().block();
+        wait(&pending.subscribe(), interruption.as_ref()).map_err(|()| interrupted())?;
         if is_body_closed(&problem) { Ok(()) } else { Err(failed(problem.to_string())) }
     })?;
-    pending.subscribe().block();
+    wait(&pending.subscribe(), interruption.as_ref()).map_err(|()| interrupted())?;
     let response = match pending.get() {
         Some(Ok(answer)) => answer.map_err(from_code)?,
         Some(Err(())) | None => return Err(failed("the host returned no response".to_owned())),
     };
     let headers = response.headers().entries();
-    let (status, body) = (response.status(), read(response).map_err(failed)?);
+    let status = response.status();
+    let body = read(response, interruption.as_ref()).map_err(|ended| match ended {
+        ReadEnd::Interrupted => interrupted(),
+        ReadEnd::Failed(problem) => failed(problem),
+    })?;
     Ok(Response { status, headers, body })
 }
 
@@ -134,18 +142,42 @@ fn write(body: OutgoingBody, mut bytes: &[u8]) -> Result<(), StreamError> {
     OutgoingBody::finish(body, None).map_err(|_| StreamError::Closed)
 }
 
-fn read(response: IncomingResponse) -> Result<Vec<u8>, String> {
-    let body = response.consume().map_err(|()| "the host returned no body".to_owned())?;
+/// Why a response body is incomplete.
+enum ReadEnd {
+    Interrupted,
+    Failed(String),
+}
+
+/// Waits for an event; returns an error if the interruption occurs before.
+fn wait(event: &Pollable, interruption: Option<&Pollable>) -> Result<(), ()> {
+    match interruption {
+        Some(interruption) => {
+            let ready = poll(&[event, interruption]);
+            if ready.contains(&0) { Ok(()) } else { Err(()) }
+        }
+        None => {
+            event.block();
+            Ok(())
+        }
+    }
+}
+
+fn read(response: IncomingResponse, interruption: Option<&Pollable>) -> Result<Vec<u8>, ReadEnd> {
+    let no_body = || ReadEnd::Failed("the host returned no body".to_owned());
+    let body = response.consume().map_err(|()| no_body())?;
     let mut bytes = Vec::new();
     {
-        let stream = body.stream().map_err(|()| "the host returned no body".to_owned())?;
+        let stream = body.stream().map_err(|()| no_body())?;
+        let ready = stream.subscribe();
         loop {
+            wait(&ready, interruption).map_err(|()| ReadEnd::Interrupted)?;
             match stream.blocking_read(CHUNK_SIZE) {
                 Ok(chunk) => bytes.extend(chunk),
                 Err(StreamError::Closed) => break,
                 Err(StreamError::LastOperationFailed(error)) => {
                     let code = wasip2::http::types::http_error_code(&error);
-                    return Err(code.map_or_else(|| error.to_debug_string(), |code| describe(&code)));
+                    let problem = code.map_or_else(|| error.to_debug_string(), |code| describe(&code));
+                    return Err(ReadEnd::Failed(problem));
                 }
             }
         }

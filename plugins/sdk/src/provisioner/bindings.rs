@@ -20,8 +20,8 @@ wit_bindgen::generate!({
     export_macro_name: "export_provisioner_world",
     runtime_path: "wardian_sdk::wit_runtime",
     with: {
-        "wardian:plugin/types@0.1.0": crate::bindings::wardian::plugin::types,
-        "wardian:plugin/log@0.1.0": crate::bindings::wardian::plugin::log,
+        "wardian:plugin/types@0.1.1": crate::bindings::wardian::plugin::types,
+        "wardian:plugin/log@0.1.1": crate::bindings::wardian::plugin::log,
     },
     generate_all,
 });

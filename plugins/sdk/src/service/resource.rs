@@ -1,5 +1,7 @@
 //! Handles requests for managed resources: validate, upgrade, read, plan, apply.
 
+use std::rc::Rc;
+
 use serde_json::Value as Json;
 use wardian_value::{Path, Type, Value};
 
@@ -245,6 +247,7 @@ impl Service {
         call.private.clone_from(&request.planned_private);
         call.identity = identity::starting(identity.as_ref(), request.planned_identity.as_ref())?;
         call.config = object(&request.config, ty, "configuration")?;
+        call.recorded_schema = Some(Rc::clone(resource.both()));
 
         let applied = apply_change(resource, &prior, &planned, &mut call);
         diagnostics.append(std::mem::take(&mut call.diagnostics));

@@ -20,7 +20,7 @@ wit_bindgen::generate!({
     export_macro_name: "export_state_store_world",
     runtime_path: "wardian_sdk::wit_runtime",
     with: {
-        "wardian:plugin/types@0.1.0": crate::bindings::wardian::plugin::types,
+        "wardian:plugin/types@0.1.1": crate::bindings::wardian::plugin::types,
     },
     additional_derives: [Clone, PartialEq],
     generate_all,

@@ -14,6 +14,8 @@ mod proposed;
 
 #[cfg(not(target_os = "wasi"))]
 pub use crate::http::with_mock_http;
+#[cfg(not(target_os = "wasi"))]
+pub use crate::run::{RecordedStates, with_interruption_after, with_recorded_states};
 pub use config::{Config, config};
 pub use harness::{HarnessError, Planned, PlannedAction, ProviderHarness, State};
 #[cfg(not(target_family = "wasm"))]

@@ -22,7 +22,7 @@ mod steps;
 
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::pedantic, reason = "generated")]
 mod bindings {
-    wit_bindgen::generate!({ world: "provider-plugin", path: "../../../wit" });
+    wit_bindgen::generate!({ world: "provider-plugin", path: "../../../wit", generate_all });
 
     export!(Hostile with_types_in self);
 

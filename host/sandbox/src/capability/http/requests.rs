@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt as _;
 use wardian_monitor::Capability;
-use wardian_network::Timeouts;
+use wardian_network::{BoxedBody, Timeouts};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
 
 use super::authority::RequestAuthority;
 use super::errors::{error_for_guest, is_refusal, log_error};
-use super::exchanges::Exchanges;
+use super::exchanges::{Exchanges, HeldBody};
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
@@ -63,13 +63,29 @@ impl WasiHttpHooks for Sender {
         options: Option<RequestOptions>,
         _processed: Finishing,
     ) -> Box<Sending> {
+        let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
+        let sending = self.begin(request, timeouts(options.unwrap_or_default()));
+        Box::new(async move {
+            let response = sending.await?.map(HeldBody::boxed_unsync);
+            let finishing: Finishing = Box::new(std::future::ready(Ok(())));
+            Ok((response, finishing))
+        })
+    }
+}
+
+impl Sender {
+    /// Begins a request on behalf of the current call. Requests are queued in the order in which they
+    /// begin.
+    pub(super) fn begin(
+        &self,
+        request: http::Request<BoxedBody>,
+        timeouts: Timeouts,
+    ) -> impl Future<Output = Result<http::Response<HeldBody>, Error>> + Send + use<> {
         let (network, call) = (Arc::clone(&self.network), self.current_call.get());
         let (current_call, exchange) = (self.current_call.clone(), self.exchanges.begin());
-        let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
         let destination = destination(request.uri());
-        // Requests are queued in the order in which the guest makes them.
         let ready = self.network.client().map(|client| (client.clone(), client.ticket()));
-        Box::new(async move {
+        async move {
             let refused = |reason: &dyn std::fmt::Display| {
                 current_call.monitor().reject(&call, Capability::Network, destination.clone(), reason);
             };
@@ -82,7 +98,7 @@ impl WasiHttpHooks for Sender {
                 call.clone(),
                 Arc::clone(&network),
             ));
-            let sending = client.send(ticket, authority, request, timeouts(options.unwrap_or_default()));
+            let sending = client.send(ticket, authority, request, timeouts);
             let answer = exchange.within(sending).await.ok_or(Error::ConnectionTerminated)?;
             let response = answer.map_err(|error| {
                 if is_refusal(&error) {
@@ -93,9 +109,8 @@ impl WasiHttpHooks for Sender {
             })?;
             let (parts, body) = response.into_parts();
             let body = exchange.hold(body, call).ok_or(Error::ConnectionTerminated)?;
-            let finishing: Finishing = Box::new(std::future::ready(Ok(())));
-            Ok((http::Response::from_parts(parts, body.boxed_unsync()), finishing))
-        })
+            Ok(http::Response::from_parts(parts, body))
+        }
     }
 }
 

@@ -1,0 +1,170 @@
+//! Groups of instances that change in the same way, and the attributes that change most often.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use crate::change::{ChangeClass, ChangeId, ChangeKind, ReviewedChange};
+use crate::value::{AttributeChange, AttributePath, ReviewedValue};
+
+/// Instances of one resource type with the same kind of change, the same changed attributes, and equal
+/// shapes of the values.
+#[derive(Clone, Debug)]
+pub struct ChangeGroup {
+    pub kind: ChangeKind,
+    pub type_name: Arc<str>,
+    pub is_data: bool,
+    /// The members in the order of the plan; at least one.
+    pub members: Vec<ChangeId>,
+    pub attributes: Vec<GroupAttribute>,
+    /// Whether other changes in the plan cause all members.
+    pub is_consequence: bool,
+}
+
+impl ChangeGroup {
+    pub fn class(&self) -> ChangeClass {
+        self.kind.class()
+    }
+
+    /// Whether the values of all members are equal.
+    pub fn is_uniform(&self) -> bool {
+        self.attributes.iter().all(|attribute| {
+            !matches!(attribute.before, GroupValue::Varies) && !matches!(attribute.after, GroupValue::Varies)
+        })
+    }
+}
+
+/// An attribute that changes in all members of a group.
+#[derive(Clone, Debug)]
+pub struct GroupAttribute {
+    pub path: AttributePath,
+    pub before: GroupValue,
+    pub after: GroupValue,
+    pub forces_replacement: bool,
+}
+
+/// The values of an attribute in the members of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupValue {
+    /// The values are equal; `None` if the attribute is absent.
+    Same(Option<ReviewedValue>),
+    Varies,
+}
+
+/// The number of changes in which an attribute changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttributeFrequency {
+    /// The path with `[*]` instead of list indexes.
+    pub pattern: Arc<str>,
+    pub changes: usize,
+}
+
+/// Returns the groups, the most severe and then the rarest change first, and consequences of other
+/// changes after their causes.
+pub(crate) fn groups(changes: &[ReviewedChange]) -> Vec<ChangeGroup> {
+    let mut groups: Vec<ChangeGroup> = Vec::new();
+    let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (change, index) in changes.iter().zip(0..) {
+        let id = ChangeId(index);
+        let candidates = by_hash.entry(shape_hash(change)).or_default();
+        let found = candidates.iter().copied().find(|candidate| {
+            let first = groups.get(*candidate).and_then(|group| group.members.first());
+            let first = first.and_then(|first| changes.get(first.index()));
+            first.is_some_and(|first| has_same_shape(first, change))
+        });
+        if let Some(group) = found.and_then(|found| groups.get_mut(found)) {
+            group.members.push(id);
+            group.is_consequence &= change.is_consequence();
+            for (attribute, changed) in group.attributes.iter_mut().zip(&change.attributes) {
+                merge(&mut attribute.before, changed.before.as_ref());
+                merge(&mut attribute.after, changed.after.as_ref());
+            }
+        } else {
+            candidates.push(groups.len());
+            groups.push(new_group(change, id));
+        }
+    }
+    groups.sort_by_key(|group| {
+        (group.class(), group.is_consequence, group.members.len(), group.members.first().copied())
+    });
+    groups
+}
+
+fn new_group(change: &ReviewedChange, id: ChangeId) -> ChangeGroup {
+    let attribute = |changed: &AttributeChange| GroupAttribute {
+        path: changed.path.clone(),
+        before: GroupValue::Same(changed.before.clone()),
+        after: GroupValue::Same(changed.after.clone()),
+        forces_replacement: changed.forces_replacement,
+    };
+    ChangeGroup {
+        kind: change.kind,
+        type_name: Arc::clone(&change.type_name),
+        is_data: change.is_data,
+        members: vec![id],
+        attributes: change.attributes.iter().map(attribute).collect(),
+        is_consequence: change.is_consequence(),
+    }
+}
+
+fn merge(value: &mut GroupValue, other: Option<&ReviewedValue>) {
+    // Sensitive values are equal only in the model.
+    let is_same = matches!(value, GroupValue::Same(value) if value.as_ref() == other);
+    if !is_same {
+        *value = GroupValue::Varies;
+    }
+}
+
+fn shape(value: Option<&ReviewedValue>) -> u8 {
+    value.map_or(u8::MAX, ReviewedValue::shape)
+}
+
+fn shape_hash(change: &ReviewedChange) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (change.kind, &change.type_name, change.is_data, change.deposed.is_some()).hash(&mut hasher);
+    for attribute in &change.attributes {
+        let shapes = (shape(attribute.before.as_ref()), shape(attribute.after.as_ref()));
+        (&attribute.path.text, shapes, attribute.forces_replacement).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn has_same_shape(one: &ReviewedChange, other: &ReviewedChange) -> bool {
+    one.kind == other.kind
+        && one.type_name == other.type_name
+        && one.is_data == other.is_data
+        && one.deposed.is_some() == other.deposed.is_some()
+        && one.moved_from.is_some() == other.moved_from.is_some()
+        && one.imported_id.is_some() == other.imported_id.is_some()
+        && one.attributes.len() == other.attributes.len()
+        && one.attributes.iter().zip(&other.attributes).all(|(one, other)| {
+            one.path == other.path
+                && one.forces_replacement == other.forces_replacement
+                && shape(one.before.as_ref()) == shape(other.before.as_ref())
+                && shape(one.after.as_ref()) == shape(other.after.as_ref())
+        })
+}
+
+/// Returns the attributes of updates and replacements, the most frequent one first.
+pub(crate) fn frequent_attributes(changes: &[ReviewedChange]) -> Vec<AttributeFrequency> {
+    // For each pattern, the number of changes, and the last change that was counted.
+    let mut counts: HashMap<&Arc<str>, (usize, usize)> = HashMap::new();
+    let is_counted =
+        |change: &&ReviewedChange| matches!(change.class(), ChangeClass::Update | ChangeClass::Replace);
+    for (change, number) in changes.iter().filter(is_counted).zip(1..) {
+        for attribute in &change.attributes {
+            let (count, last) = counts.entry(&attribute.path.pattern).or_default();
+            if *last != number {
+                *count += 1;
+                *last = number;
+            }
+        }
+    }
+    let mut found: Vec<AttributeFrequency> = counts
+        .into_iter()
+        .map(|(pattern, (changes, _))| AttributeFrequency { pattern: Arc::clone(pattern), changes })
+        .collect();
+    found.sort_unstable_by(|one, other| (other.changes, &one.pattern).cmp(&(one.changes, &other.pattern)));
+    found
+}

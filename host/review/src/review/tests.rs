@@ -1,0 +1,296 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::cause::{PlannedReason, ReviewCause};
+use crate::configuration::{LocalReferences, SourcePosition};
+use crate::testing;
+use crate::value::{AttributeChange, ReviewedValue};
+use crate::{AttributeEffect, GroupValue};
+
+fn review(document: &Value) -> Review {
+    Review::from_json("test", document.to_string().as_bytes(), &ConfigurationFacts::default()).unwrap()
+}
+
+fn plan(changes: Value) -> Value {
+    json!({"format_version": "1.2", "resource_changes": changes})
+}
+
+fn update(change: Value) -> Review {
+    let mut change = change;
+    if change.get("actions").is_none() {
+        change["actions"] = json!(["update"]);
+    }
+    review(&plan(json!([{"address": "a.b", "change": change}])))
+}
+
+fn five_plan(name: &str) -> String {
+    testing::five_plans().into_iter().find(|plan| plan.name == name).unwrap().json
+}
+
+/// Returns differences as `path: before -> after`.
+fn differences(review: &Review) -> Vec<String> {
+    review.changes.iter().flat_map(|change| &change.attributes).map(difference).collect()
+}
+
+fn difference(change: &AttributeChange) -> String {
+    let side = |value: &Option<ReviewedValue>| match value {
+        None => "absent".to_owned(),
+        Some(ReviewedValue::Text(text) | ReviewedValue::Number(text)) => text.to_string(),
+        Some(other) => format!("{other:?}"),
+    };
+    let forces = if change.forces_replacement { " (forces)" } else { "" };
+    format!("{}: {} -> {}{forces}", change.path, side(&change.before), side(&change.after))
+}
+
+#[test]
+fn differences_are_flat() {
+    let review = update(json!({
+        "before": {"same": 1, "n": 1, "gone": "x", "tags": {"a": "1", "b": "2"}, "list": ["a", "b", "c"], "none": null},
+        "after": {"same": 1, "n": 2.5, "tags": {"a": "1", "b": "3", "c d": "4"}, "list": ["a", "c"], "none": null},
+        "after_unknown": {"id": true}
+    }));
+    assert_eq!(
+        differences(&review),
+        [
+            "gone: x -> absent",
+            "id: absent -> Unknown",
+            "list[1]: b -> absent",
+            "n: 1 -> 2.5",
+            "tags.b: 2 -> 3",
+            "tags[\"c d\"]: absent -> 4",
+        ]
+    );
+    assert_eq!(review.changes[0].unchanged, 1);
+    assert_eq!(review.changes[0].attributes[0].effect(), AttributeEffect::Remove);
+}
+
+#[test]
+fn blocks_in_lists_are_matched() {
+    let review = update(json!({
+        "before": {"rule": [{"port": 1}, {"port": 2}, {"port": 3}]},
+        "after": {"rule": [{"port": 0}, {"port": 1}, {"port": 3}]}
+    }));
+    assert_eq!(differences(&review), ["rule[0].port: 2 -> 0"]);
+}
+
+#[test]
+fn order_of_a_list_is_a_difference() {
+    let review = update(json!({"before": {"l": ["a", "b"]}, "after": {"l": ["b", "a"]}}));
+    assert_eq!(differences(&review), ["l[0]: a -> b", "l[1]: b -> a"]);
+}
+
+#[test]
+fn empty_containers_and_types_are_differences() {
+    let review = update(json!({
+        "before": {"l": [], "m": {"a": 1}, "t": {"a": 1}, "e": []},
+        "after": {"l": [1], "m": {}, "t": "x"},
+    }));
+    assert_eq!(
+        differences(&review),
+        [
+            "e: EmptyList -> absent",
+            "l[0]: absent -> 1",
+            "m.a: 1 -> absent",
+            "t.a: 1 -> absent",
+            "t: absent -> x"
+        ]
+    );
+}
+
+#[test]
+fn json_in_text_is_compared() {
+    let review = update(json!({
+        "before": {"policy": "{\"Statement\":[{\"Effect\":\"Allow\",\"Action\":\"s3:Get\"}]}"},
+        "after": {"policy": "{\"Statement\": [{\"Action\": \"s3:*\", \"Effect\": \"Allow\"}]}"}
+    }));
+    assert_eq!(differences(&review), ["policy.Statement[0].Action: s3:Get -> s3:*"]);
+    let review = update(json!({"before": {"p": "{\"a\":1}"}, "after": {"p": "{ \"a\": 1 }"}}));
+    assert_eq!(differences(&review), ["p: {\"a\":1} -> { \"a\": 1 }"]);
+}
+
+#[test]
+fn sensitive_values_are_not_in_the_model() {
+    let secret = "topsecret";
+    let review = update(json!({
+        "before": {"a": secret, "b": [{"c": secret}], "d": {"x": secret}, "e": secret, "same": secret, "u": {"x": secret}},
+        "after": {"a": "other", "b": [{"c": "n"}], "d": {"x": secret, "y": 1}, "e": "plain", "same": secret},
+        "after_unknown": {"u": true},
+        "before_sensitive": {"a": true, "b": [{"c": true}], "d": true, "e": true, "same": true, "u": {"x": true}},
+        "after_sensitive": {"b": [{"c": true}], "d": {"x": true}, "same": true}
+    }));
+    assert!(!format!("{review:?}").contains(secret));
+    assert_eq!(
+        differences(&review),
+        [
+            "a: Sensitive -> Sensitive",
+            "b[0].c: Sensitive -> Sensitive",
+            "d: Sensitive -> Sensitive",
+            "e: Sensitive -> Sensitive",
+            "u: Sensitive -> Unknown",
+        ]
+    );
+}
+
+#[test]
+fn sensitive_outputs_are_masked() {
+    let document = json!({"format_version": "1.0", "output_changes": {
+        "token": {"actions": ["update"], "before": "topsecret", "after": "topsecret2",
+            "before_sensitive": true, "after_sensitive": true, "after_unknown": false},
+        "same": {"actions": ["no-op"], "before": 1, "after": 1, "after_unknown": false,
+            "before_sensitive": false, "after_sensitive": false}
+    }});
+    let review = review(&document);
+    assert!(!format!("{review:?}").contains("topsecret"));
+    assert_eq!(review.outputs.len(), 1);
+    assert_eq!(difference(&review.outputs[0].attributes[0]), "token: Sensitive -> Sensitive");
+}
+
+#[test]
+fn kinds_are_determined() {
+    let change =
+        |name: &str, actions: Value| json!({"address": format!("a.{name}"), "change": {"actions": actions}});
+    let mut moved = change("moved", json!(["no-op"]));
+    moved["previous_address"] = json!("a.old");
+    let mut imported = change("imported", json!(["no-op"]));
+    imported["change"]["importing"] = json!({"id": "i-1"});
+    let mut data = change("data", json!(["read"]));
+    data["address"] = json!("data.a.data");
+    let review = review(&plan(json!([
+        change("create", json!(["create"])),
+        change("delete", json!(["delete"])),
+        change("replace", json!(["create", "delete"])),
+        change("forget", json!(["forget"])),
+        change("nothing", json!(["no-op"])),
+        moved,
+        imported,
+        data
+    ])));
+    let kinds: Vec<(&str, ChangeClass)> = review
+        .groups
+        .iter()
+        .map(|group| (&*review.changes[group.members[0].index()].address, group.class()))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            ("a.delete", ChangeClass::Destroy),
+            ("a.replace", ChangeClass::Replace),
+            ("a.create", ChangeClass::Create),
+            ("a.moved", ChangeClass::Move),
+            ("a.imported", ChangeClass::Import),
+            ("a.forget", ChangeClass::Forget),
+            ("data.a.data", ChangeClass::Read),
+        ]
+    );
+    assert_eq!(review.unchanged, 1);
+    assert_eq!(review.totals(), (2, 0, 2));
+    assert_eq!(review.imports(), 1);
+}
+
+#[test]
+fn instances_with_the_same_change_form_a_group() {
+    let json = five_plan("instances");
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    assert_eq!(review.groups.len(), 2);
+    let group = &review.groups[1];
+    assert_eq!(group.members.len(), 300);
+    assert!(group.is_uniform());
+    assert_eq!(group.attributes[0].path.as_str(), "tags.release");
+    assert_eq!(group.attributes[0].before, GroupValue::Same(Some(ReviewedValue::Text("v1".into()))));
+    assert_eq!(review.frequent_attributes[0].changes, 300);
+    let volume = review.members(&review.groups[0]).next().unwrap().1;
+    assert_eq!(volume.reason, Some(PlannedReason::EachKey));
+    assert_eq!(
+        *volume.causes,
+        [ReviewCause::Variable { name: "volumes".into(), attributes: Box::default() }]
+    );
+}
+
+#[test]
+fn the_dangerous_change_is_first() {
+    for plan in testing::five_plans() {
+        let review =
+            Review::from_json(plan.name, plan.json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+        let first = review.members(&review.groups[0]).next().unwrap().1;
+        assert_eq!(&*first.address, plan.dangerous, "{}", plan.name);
+        let grouped: usize = review.groups.iter().map(|group| group.members.len()).sum();
+        assert_eq!(grouped, review.changes.len());
+    }
+}
+
+#[test]
+fn causes_of_a_cascade_are_found() {
+    let json = five_plan("cascade");
+    let facts = ConfigurationFacts {
+        positions: [("aws_vpc.main".to_owned(), SourcePosition { file: "main.tf".into(), line: 7 })].into(),
+        locals: vec![LocalReferences { module: String::new(), name: "x".into(), references: vec![] }],
+    };
+    let review = Review::from_json("t", json.as_bytes(), &facts).unwrap();
+    let find = |address: &str| review.changes.iter().find(|change| &*change.address == address).unwrap();
+    let vpc = find("aws_vpc.main");
+    assert_eq!(vpc.source.as_ref().unwrap().line, 7);
+    assert_eq!(
+        *vpc.causes,
+        [ReviewCause::Variable { name: "cidr".into(), attributes: Box::new(["cidr_block".into()]) }]
+    );
+    let subnet = find("aws_subnet.private[2]");
+    let [ReviewCause::Upstream { resource, change: Some(change), attributes }] = &*subnet.causes else {
+        panic!("{:?}", subnet.causes)
+    };
+    assert_eq!((&**resource, &*attributes[0]), ("aws_vpc.main", "vpc_id"));
+    assert_eq!(&*review.change(*change).unwrap().address, "aws_vpc.main");
+    let root = review.dependencies.find("aws_vpc.main").unwrap();
+    assert_eq!(review.dependencies.affected(root).len(), 3);
+    let columns = review.dependencies.columns();
+    assert_eq!(columns.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 2]);
+}
+
+#[test]
+fn drift_is_a_cause() {
+    let json = five_plan("drift");
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    let with_drift =
+        |change: &&ReviewedChange| matches!(change.causes.first(), Some(ReviewCause::Drift { .. }));
+    assert_eq!(review.changes.iter().filter(with_drift).count(), 42);
+    assert_eq!(review.drift.len(), 42);
+}
+
+#[test]
+fn damaged_documents_are_errors() {
+    let error = |json: &str| {
+        Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap_err().to_string()
+    };
+    assert!(error("").contains("not the JSON document of a plan"));
+    assert!(error("[]").contains("not the JSON document of a plan"));
+    assert!(error("{}").contains("no format version"));
+    assert!(error(r#"{"format_version":"2.0"}"#).contains("\"2.0\""));
+    assert!(error(r#"{"format_version":"1.0","values":{}}"#).contains("state"));
+    assert!(
+        error(
+            r#"{"format_version":"1.0","resource_changes":[{"address":"a.b","change":{"actions":["x"]}}]}"#
+        )
+        .contains("unknown actions")
+    );
+    assert!(error(r#"{"format_version":"1.0","resource_changes":[{"address":"<b>","change":{"actions":["create"]}}]}"#).contains("invalid address"));
+    assert!(error(r#"{"format_version":"1.0"} x"#).contains("not the JSON"));
+    let deep = format!(
+        r#"{{"format_version":"1.0","resource_changes":[{{"address":"a.b","change":{{"actions":["create"],"after":{}"#,
+        "[".repeat(100_000)
+    );
+    assert!(error(&deep).contains("recursion limit"));
+    let whole = testing::hostile_plan();
+    for end in (0..whole.len()).step_by(997) {
+        if let Some(cut) = whole.as_bytes().get(..end) {
+            assert!(Review::from_json("t", cut, &ConfigurationFacts::default()).is_err());
+        }
+    }
+}
+
+#[test]
+fn hostile_text_is_kept_and_secrets_are_not() {
+    let json = testing::hostile_plan();
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    assert_eq!(review.changes.len(), testing::HOSTILE_TEXTS.len());
+    assert!(!format!("{review:?}").contains("topsecret"));
+    assert_eq!(review.findings.len(), testing::HOSTILE_TEXTS.len());
+}

@@ -1,0 +1,78 @@
+//! The run in unit tests: an interruption after a time, and recorded states in memory.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+/// The encoded states that a function recorded, in order.
+pub type RecordedStates = Vec<Vec<u8>>;
+
+thread_local! {
+    static INTERRUPTED_AT: Cell<Option<Instant>> = const { Cell::new(None) };
+    static RECORDED: RefCell<Vec<RecordedStates>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Restores the previous interruption when the function of a test ends, even if it panics.
+struct InterruptionGuard(Option<Instant>);
+
+impl Drop for InterruptionGuard {
+    fn drop(&mut self) {
+        INTERRUPTED_AT.set(self.0);
+    }
+}
+
+/// Runs a function, and interrupts its run after a time.
+///
+/// ```
+/// use std::time::Duration;
+/// use wardian_sdk::{run, testing};
+///
+/// testing::with_interruption_after(Duration::ZERO, || {
+///     assert!(run::interrupted());
+///     assert!(run::sleep(Duration::from_secs(60)).is_err());
+/// });
+/// ```
+pub fn with_interruption_after<R>(time: Duration, run: impl FnOnce() -> R) -> R {
+    let _guard = InterruptionGuard(INTERRUPTED_AT.replace(Instant::now().checked_add(time)));
+    run()
+}
+
+/// Runs a function, and returns the states that it recorded as well.
+///
+/// ```
+/// let ((), states) = wardian_sdk::testing::with_recorded_states(|| ());
+/// assert!(states.is_empty());
+/// ```
+pub fn with_recorded_states<R>(run: impl FnOnce() -> R) -> (R, RecordedStates) {
+    RECORDED.with_borrow_mut(|recorded| recorded.push(Vec::new()));
+    let result = run();
+    (result, RECORDED.with_borrow_mut(Vec::pop).unwrap_or_default())
+}
+
+pub(super) fn interrupted() -> bool {
+    INTERRUPTED_AT.get().is_some_and(|at| at <= Instant::now())
+}
+
+pub(super) fn sleep(milliseconds: u64) -> bool {
+    let duration = Duration::from_millis(milliseconds);
+    let until_interruption = INTERRUPTED_AT.get().map(|at| at.saturating_duration_since(Instant::now()));
+    match until_interruption {
+        Some(rest) if rest <= duration => {
+            std::thread::sleep(rest);
+            true
+        }
+        _ => {
+            std::thread::sleep(duration);
+            false
+        }
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "fails in the sandbox")]
+pub(super) fn record_state(state: Vec<u8>, _: Vec<u8>, _: Option<Vec<u8>>) -> Result<(), String> {
+    RECORDED.with_borrow_mut(|recorded| {
+        if let Some(states) = recorded.last_mut() {
+            states.push(state);
+        }
+    });
+    Ok(())
+}
