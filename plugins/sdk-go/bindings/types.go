@@ -19,11 +19,11 @@ const (
 	LogLevelError LogLevel = 4
 )
 
-// HTTPUpload: A request whose body is sent in parts. Dropping it aborts the request.
-type HTTPUpload struct{ handle uint32 }
-
 // HTTPResponseBody: A response body. Dropping it closes the connection unless the body is complete.
 type HTTPResponseBody struct{ handle uint32 }
+
+// HTTPUpload: A request whose body is sent in parts. Dropping it aborts the request.
+type HTTPUpload struct{ handle uint32 }
 
 // HTTPError: The reason why there is no response, or only a part of it.
 type HTTPError struct {
