@@ -26,9 +26,15 @@ from .values import DynamicValue, ValueMismatch
 def parse_json(content: bytes) -> Any:
     """Parses JSON without loss of precision."""
     try:
-        return json.loads(content, parse_int=number_from_text, parse_float=number_from_text)
+        return json.loads(
+            content, parse_int=number_from_text, parse_float=number_from_text, parse_constant=_reject
+        )
     except RecursionError as error:
         raise ValueError("the stored state has too many levels") from error
+
+
+def _reject(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def from_json(document: Any, value_type: ValueType, path: str = "") -> Any:
