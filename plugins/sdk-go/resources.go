@@ -21,7 +21,7 @@ func (s *Service) UpgradeResourceState(request bindings.UpgradeResourceStateRequ
 		}
 		state, err := parseState(request.RawState.JSON)
 		if err != nil {
-			return err
+			return stateError("%v", err)
 		}
 		if request.Version != typed.schema.Version {
 			upgrader, canUpgrade := typed.part.(ResourceUpgrader)
@@ -36,7 +36,7 @@ func (s *Service) UpgradeResourceState(request bindings.UpgradeResourceStateRequ
 		}
 		value, err := fromJSON(state, typed.of, "")
 		if err != nil {
-			return err
+			return stateError("%v", err)
 		}
 		response.UpgradedState, err = typed.encode(value)
 		return err

@@ -4,44 +4,89 @@ package bindings
 
 import "unsafe"
 
-// The memory of arguments and results. The collector does not move objects, so an address remains
-// valid as long as the object is referenced from here.
-var referenced []unsafe.Pointer
-
-// early is the memory of allocations before the runtime is initialized: the adapter of WASI
-// preview 1 allocates its state while the runtime starts.
-var early [256 << 10]byte
-
+// The host allocates memory for arguments and results with cabi_realloc, while the component must not
+// call the host. Go's allocator may call it, because the garbage collector reads the clock. Therefore,
+// this memory does not belong to Go's heap: it consists of blocks that live as long as the component,
+// and that the next call reuses. Values that are lifted from it are copies.
 var (
+	blocks []block
+	// room is the capacity of blocks, which grows only outside of cabi_realloc.
+	room [64]block
+	// early is the memory of allocations before the runtime is initialized: the adapter of WASI
+	// preview 1 allocates its state while the runtime starts, and keeps it.
+	early         [256 << 10]byte
 	earlyUsed     uintptr
 	isInitialized bool
 )
 
-func init() { isInitialized = true }
+// block is a piece of memory outside of Go's heap.
+type block struct{ start, size, used uintptr }
+
+const minBlock = 64 << 10
+
+func init() {
+	blocks = room[:0]
+	isInitialized = true
+}
+
+//go:linkname sbrk runtime.sbrk
+func sbrk(size uintptr) unsafe.Pointer
 
 //go:wasmexport cabi_realloc
 func reallocate(old, oldSize, alignment, size uint32) uint32 {
-	if !isInitialized {
-		start := (uintptr(unsafe.Pointer(&early)) + earlyUsed + uintptr(alignment) - 1) &^ (uintptr(alignment) - 1)
-		earlyUsed = start + uintptr(size) - uintptr(unsafe.Pointer(&early))
+	var address uintptr
+	if isInitialized {
+		address = fromBlocks(uintptr(size), uintptr(alignment))
+	} else {
+		start := uintptr(unsafe.Pointer(&early))
+		address = (start + earlyUsed + uintptr(alignment) - 1) &^ (uintptr(alignment) - 1)
+		earlyUsed = address + uintptr(size) - start
 		if earlyUsed > uintptr(len(early)) {
-			trap()
+			address = 0
 		}
-		return uint32(start)
 	}
-	address := allocate(int(size))
+	if address == 0 {
+		exhausted()
+	}
 	if old != 0 && oldSize > 0 {
 		copy(bytesAt(address, int(size)), bytesAt(uintptr(old), int(min(oldSize, size))))
 	}
 	return uint32(address)
 }
 
-// trap ends the component: the runtime cannot panic before it is initialized.
-func trap() {
+func fromBlocks(size, alignment uintptr) uintptr {
+	for index := range blocks {
+		one := &blocks[index]
+		offset := (one.used + alignment - 1) &^ (alignment - 1)
+		if offset+size <= one.size {
+			one.used = offset + size
+			return one.start + offset
+		}
+	}
+	// Blocks grow exponentially, so their number is limited by the size of the memory.
+	wanted := uintptr(minBlock)
+	for _, one := range blocks {
+		wanted = max(wanted, 2*one.size)
+	}
+	wanted = (max(wanted, size) + minBlock - 1) &^ (minBlock - 1)
+	start := uintptr(sbrk(wanted))
+	if start == 0 || len(blocks) == len(room) {
+		return 0
+	}
+	blocks = append(blocks, block{start, wanted, size})
+	return start
+}
+
+// exhausted ends the component with a trap: the host must not receive an address.
+func exhausted() {
 	for {
-		earlyUsed = *(*uintptr)(unsafe.Pointer(^uintptr(0) >> 33))
+		earlyUsed = *(*uintptr)(pointerTo(^uintptr(0) >> 32))
 	}
 }
+
+// referenced are the objects in Go's heap whose addresses the host reads. The collector does not move
+// objects, so an address remains valid as long as the object is referenced from here.
+var referenced []unsafe.Pointer
 
 // allocate returns zeroed memory, aligned to 8 bytes, that lives until release.
 func allocate(size int) uintptr {
@@ -51,11 +96,16 @@ func allocate(size int) uintptr {
 	return uintptr(pointer)
 }
 
-// release ends the life of the memory of a call. The host has read its results.
-func release() { releaseSince(0) }
+// release ends the life of the memory of a call. The host has read its results, and the component
+// must not call the host, so nothing is allocated.
+func release() {
+	releaseSince(0)
+	for index := range blocks {
+		blocks[index].used = 0
+	}
+}
 
-// releaseSince ends the life of the memory that was allocated since then, except for the parts that
-// values refer to.
+// releaseSince ends the life of the objects that have been referenced since then.
 func releaseSince(length int) {
 	clear(referenced[length:])
 	referenced = referenced[:length]
@@ -117,14 +167,14 @@ func liftString(pointer, length uint32) string {
 	if length == 0 {
 		return ""
 	}
-	return unsafe.String((*byte)(pointerTo(uintptr(pointer))), int(length))
+	return string(bytesAt(uintptr(pointer), int(length)))
 }
 
 func liftBytes(pointer, length uint32) []byte {
 	if length == 0 {
 		return nil
 	}
-	return bytesAt(uintptr(pointer), int(length))
+	return append([]byte(nil), bytesAt(uintptr(pointer), int(length))...)
 }
 
 func liftList[T any](pointer, length uint32, size int, load func(uintptr) T) []T {

@@ -98,7 +98,7 @@ export class Service {
           "It is in the format of Terraform 0.11 and older. Refresh it with Terraform 0.12 first.",
         );
       }
-      let json = parseJson(decodeUtf8(rawState.val));
+      let json = readable(() => parseJson(decodeUtf8(rawState.val)));
       if (Number(version) !== schema.version) {
         const upgrade = part.upgraders()[Number(version)];
         if (upgrade === undefined) {
@@ -110,7 +110,7 @@ export class Service {
         }
         json = upgrade(json);
       }
-      upgradedState = stored(schema, fromJson(json, type), type);
+      upgradedState = stored(schema, readable(() => fromJson(json, type)), type);
     });
     return { upgradedState, diagnostics };
   }
@@ -337,6 +337,15 @@ export class Service {
 
   #context(parts) {
     return new Context({ client: this.#client, ...parts });
+  }
+}
+
+/** Reads a stored state. */
+function readable(read) {
+  try {
+    return read();
+  } catch (error) {
+    throw new ProviderError("Unable to read the stored state", error.message);
   }
 }
 

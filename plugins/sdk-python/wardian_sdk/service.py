@@ -159,7 +159,7 @@ class Service:
                     "Unable to read the stored state",
                     "It is in the format of Terraform 0.11 and older. Refresh it with Terraform 0.12 first.",
                 )
-            document = parse_json(request.raw_state.value)
+            document = _readable(lambda: parse_json(request.raw_state.value))
             if request.version != typed.schema.version:
                 upgrader = typed.part.upgraders().get(request.version)
                 if upgrader is None:
@@ -170,7 +170,7 @@ class Service:
                         "upgrade from the stored version.",
                     )
                 document = upgrader(document)
-            upgraded = typed.stored(from_json(document, typed.type))
+            upgraded = typed.stored(_readable(lambda: from_json(document, typed.type)))
         return wire.UpgradeResourceStateResponse(upgraded, report.records())
 
     def upgrade_resource_identity(
@@ -395,6 +395,13 @@ class Service:
             diagnostic = diagnostic_of(error, f"calling the function {name}")
             text = f"{diagnostic.summary}: {diagnostic.detail}" if diagnostic.detail else diagnostic.summary
             raise Err(wire.FunctionError(text, None)) from None
+
+
+def _readable(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except ValueError as error:
+        raise ProviderError("Unable to read the stored state", str(error)) from error
 
 
 def _find(parts: Mapping[str, _Typed[Part]], name: str) -> _Typed[Part]:

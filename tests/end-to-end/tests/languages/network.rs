@@ -52,8 +52,8 @@ fn document_is_read_if_policy_allows_it() {
         project.write(
             "wardian.policy.hcl",
             format!(
-                "provider \"{ADDRESS}\" {{\n  allow {{\n    network {{\n      hosts   = [\"127.0.0.1\"]\n      \
-                 schemes = [\"http\"]\n      ports   = [{port}]\n    }}\n  }}\n}}\n"
+                "plugin \"{ADDRESS}\" {{\n  allow network {{\n    hosts     = [\"127.0.0.1\"]\n    \
+                 schemes   = [\"http\"]\n    ports     = [{port}]\n    addresses = [\"loopback\"]\n  }}\n}}\n"
             ),
         );
         project.run("apply -auto-approve -no-color").success();

@@ -155,7 +155,7 @@ impl Resource<Client> for Item {
         assert!(plan.name != "broken", "the shelf is broken");
         let quantity = plan.quantity;
         let state = plan.stored(context)?;
-        log::info("item stored", &[("id", &state.id.as_deref().unwrap_or_default())]);
+        log::write(log::Level::Info, "item stored", &[("id", state.id.as_deref().unwrap_or_default())]);
         if quantity > CAPACITY {
             let partial = State { quantity: CAPACITY, total: Some(CAPACITY), ..state };
             context.save_partial(&partial)?;
@@ -260,7 +260,7 @@ impl DataSource<Client> for Document {
     fn read(&self, config: Page, _: &mut Context<'_, Client>) -> Result<Page> {
         let response = match http::get(&config.url).header("accept", "text/plain").send() {
             Ok(response) => response,
-            Err(http::Error::Denied) => {
+            Err(http::Error::Denied { .. }) => {
                 let error = Diagnostic::error("The document could not be read", "denied");
                 return Err(error.at_attribute("url").into());
             }
