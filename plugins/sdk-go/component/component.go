@@ -12,6 +12,7 @@ import (
 	"wardian.dev/sdk-go/bindings"
 	"wardian.dev/sdk-go/http"
 	"wardian.dev/sdk-go/log"
+	"wardian.dev/sdk-go/run"
 )
 
 // Export sets the provider of the component. Call it from a function init of package main.
@@ -21,6 +22,12 @@ func Export(provider sdk.Provider) {
 	bindings.ExportEphemeralResources(service)
 	bindings.ExportProviderFunctions(service)
 	http.SetSender(send)
+	run.SetHost(run.Host{
+		Interrupted: bindings.RunInterrupted,
+		Sleep: func(duration time.Duration) bool {
+			return bindings.RunSleep(uint64(max(0, duration.Milliseconds())))
+		},
+	})
 	log.SetSink(log.Sink{
 		Enabled: func(level log.Level) bool { return bindings.LogEnabled(bindings.LogLevel(level)) },
 		Write: func(level log.Level, message string, fields []log.Field) {

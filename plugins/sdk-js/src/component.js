@@ -6,6 +6,7 @@ import hostRun from "wardian:plugin/run@0.1.1";
 
 import { HttpError, Response, setTransport } from "./http.js";
 import { redirectConsole, setLogSink } from "./log.js";
+import { setRun } from "./run.js";
 import { Service } from "./service.js";
 import { decodeUtf8 } from "./utf8.js";
 
@@ -20,6 +21,7 @@ export function exportProvider(provider) {
   });
   redirectConsole();
   setTransport(send);
+  setRun({ interrupted: () => hostRun.interrupted(), sleep: (milliseconds) => hostRun.sleep(milliseconds) });
   const service = new Service(provider, record);
   const calls = {};
   for (const name of Object.getOwnPropertyNames(Service.prototype)) {

@@ -9,7 +9,7 @@ component module exports it::
     ProviderBase, EphemeralResources, ProviderFunctions = export(provider)
 """
 
-from . import http
+from . import http, run
 from .diagnostics import Diagnostic, Key, Path, ProviderError
 from .provider import (
     ArgumentError,

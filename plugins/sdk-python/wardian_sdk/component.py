@@ -10,7 +10,7 @@ from wit_world.imports import http as host_http
 from wit_world.imports import log as host_log
 from wit_world.imports import run as host_run
 
-from . import http
+from . import http, run
 from .provider import Provider
 from .service import Service
 
@@ -102,6 +102,7 @@ def export(provider: Provider) -> tuple[type, type, type]:
     """Returns the classes that a component exports: ``ProviderBase, EphemeralResources,
     ProviderFunctions = export(provider)``."""
     http.set_transport(_HostTransport())
+    run.set_run(host_run)
     logging.basicConfig(level=logging.DEBUG, handlers=[HostLogHandler()], format="%(message)s", force=True)
     service = Service(provider, _record)
 
