@@ -17,6 +17,7 @@ mod conversion;
 mod multiplex;
 mod schema;
 mod service;
+mod streaming;
 mod tls;
 
 use std::io::{self, Write};

@@ -13,8 +13,8 @@ use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
 use crate::{
-    backend_bench, bridge_bench, confinement_bench, engine_bench, install_bench, language_bench, oracle,
-    policy_bench, process, provisioner_bench, test_bench,
+    authors_bench, backend_bench, bridge_bench, confinement_bench, engine_bench, install_bench,
+    language_bench, oracle, policy_bench, process, provisioner_bench, test_bench,
 };
 
 /// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
@@ -49,7 +49,7 @@ const TEN_TERRAFORM_DATA: &str = r#"resource "terraform_data" "bench" {
 "#;
 
 /// The parts of the benchmark, in their order.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "plans",
     "language",
     "engine",
@@ -62,6 +62,7 @@ const SECTIONS: [&str; 12] = [
     "calls",
     "policy",
     "sizes",
+    "authors",
 ];
 
 pub(crate) struct Options {
@@ -127,6 +128,7 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
             "tests" => test_bench::rows(&place, &wardian, terraform.as_deref())?,
             "calls" => call_rows(workspace, artifacts)?,
             "policy" => policy_bench::rows(&place, &wardian, workspace, artifacts)?,
+            "authors" => authors_bench::rows(workspace, &place, &wardian)?,
             _ => size_rows(artifacts),
         });
     }

@@ -3,6 +3,7 @@
 //! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. xtask
 //! does not depend on the project's crates, and therefore compiles in seconds on a new machine.
 
+mod authors_bench;
 mod backend_bench;
 mod bench;
 mod bench_table;

@@ -7,6 +7,8 @@
 //! | [`ResourceAddress`] | `module.a.data.aws_ami.x` |
 //! | [`AbsoluteResourceAddress`] | `module.a["k"].data.aws_ami.x` |
 //! | [`ResourceInstanceAddress`] | `module.a["k"].data.aws_ami.x[0]` |
+//! | [`ActionAddress`] | `module.a.action.aws_lambda_invoke.x` |
+//! | [`ActionInstanceAddress`] | `module.a["k"].action.aws_lambda_invoke.x[0]` |
 //! | [`ProviderConfigAddress`] | `module.a.provider["registry.terraform.io/hashicorp/aws"].west` |
 //!
 //! Addresses are sorted in Terraform's order: by module (addresses with fewer steps first), then
@@ -22,9 +24,11 @@ use wardian_value::Str;
 
 use crate::ProviderAddress;
 
+mod action;
 mod parse;
 mod quote;
 
+pub use action::{ActionAddress, ActionInstanceAddress};
 pub use parse::{InstanceAddressError, InstanceAddressProblem};
 pub use quote::Quoted;
 

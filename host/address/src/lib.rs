@@ -14,9 +14,9 @@ mod provisioner;
 mod version;
 
 pub use instance::{
-    AbsoluteResourceAddress, InstanceAddressError, InstanceAddressProblem, InstanceKey, ModuleInstance,
-    ModulePath, ModuleStep, ProviderConfigAddress, Quoted, ResourceAddress, ResourceInstanceAddress,
-    ResourceMode,
+    AbsoluteResourceAddress, ActionAddress, ActionInstanceAddress, InstanceAddressError,
+    InstanceAddressProblem, InstanceKey, ModuleInstance, ModulePath, ModuleStep, ProviderConfigAddress,
+    Quoted, ResourceAddress, ResourceInstanceAddress, ResourceMode,
 };
 pub use provider::{
     BUILT_IN_HOST, BUILT_IN_NAMESPACE, DEFAULT_HOST, DEFAULT_NAMESPACE, ForDisplay, LEGACY_NAMESPACE,

@@ -12,7 +12,10 @@ use wardian_access::{AddressKind, HttpAuthority};
 use wardian_address::ProviderAddress;
 use wardian_backend::BackendHost;
 use wardian_builtin::OtherBackends;
-use wardian_config::{Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, load_root_with};
+use wardian_config::{
+    Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, QueryFiles, load_root_with,
+    load_root_with_queries,
+};
 use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_download::{DownloadObserver, NetworkAccess};
 use wardian_engine::{Directories, EngineContext, Events, ObjectSecrets};
@@ -90,6 +93,7 @@ pub struct AppContext {
     native_plugins: Mutex<BTreeSet<ProviderAddress>>,
     /// The kinds of addresses that the run may learn; [`None`] if it does not learn.
     learnt_addresses: Option<BTreeSet<AddressKind>>,
+    pub(crate) query_files: QueryFiles,
     policy: OnceLock<Arc<Policy>>,
     /// Files named by the command's options.
     named_files: Vec<NamedFile>,
@@ -120,6 +124,8 @@ pub struct AppOptions {
     /// For a run that learns a policy, the kinds of addresses that it may learn in addition to public
     /// ones.
     pub learnt_addresses: Option<BTreeSet<AddressKind>>,
+    /// Whether the query files of the directory are read.
+    pub query_files: QueryFiles,
 }
 
 impl AppContext {
@@ -138,6 +144,7 @@ impl AppContext {
             trust,
             named_files,
             learnt_addresses,
+            query_files,
         } = options;
         let directory = std::env::current_dir().map_err(|error| {
             AppError::new("No working directory", format!("The working directory cannot be found: {error}."))
@@ -161,6 +168,7 @@ impl AppContext {
             native: Mutex::default(),
             native_plugins: Mutex::default(),
             learnt_addresses,
+            query_files,
             policy: OnceLock::new(),
             named_files,
             state_store_plugins: StateStorePlugins::default(),
@@ -189,8 +197,8 @@ impl AppContext {
     pub fn load_with(&self, installed: &InstalledModules) -> LoadedRoot {
         let directory = Path::new(".");
         match &self.confinement {
-            Some(confinement) => load_root_with(confinement, directory, installed),
-            None => load_root_with(&GatedFiles::default(), directory, installed),
+            Some(confinement) => load_root_with_queries(confinement, directory, installed, self.query_files),
+            None => load_root_with_queries(&GatedFiles::default(), directory, installed, self.query_files),
         }
     }
 
@@ -211,8 +219,8 @@ impl AppContext {
     fn load_files(&self, directory: &Path) -> Result<Configuration, Diagnostics> {
         let installed = module_manifest::read_installed_modules(&self.data_directory());
         let loaded = match &self.confinement {
-            Some(confinement) => load_root_with(confinement, directory, &installed),
-            None => load_root_with(&GatedFiles::default(), directory, &installed),
+            Some(confinement) => load_root_with_queries(confinement, directory, &installed, self.query_files),
+            None => load_root_with_queries(&GatedFiles::default(), directory, &installed, self.query_files),
         };
         loaded.into_result()
     }

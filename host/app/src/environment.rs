@@ -101,6 +101,7 @@ variables! {
         ~/.local/share";
     DATA_DIRECTORIES = "XDG_DATA_DIRS": "the parents of additional plugin mirrors, instead of \
         /usr/local/share:/usr/share";
+    SDK_DIRECTORY = "WARDIAN_SDK_PATH": "the directory of the SDK for `plugin new`, instead of the released SDK";
     HOME = "HOME": "the home directory";
     USER = "USER": "the user name in the lock information of a state";
     LOGIN = "LOGNAME": "the user name if USER is not set";
@@ -239,6 +240,11 @@ impl ProcessEnvironment {
     /// Returns whether cached data about native plugins is ignored.
     pub fn distrusts_caches(&self) -> bool {
         self.text(STRICT).is_some()
+    }
+
+    /// Returns the directory of the SDK that new projects use, if it is set.
+    pub fn sdk_directory(&self) -> Option<PathBuf> {
+        self.path(SDK_DIRECTORY)
     }
 
     /// Returns the directory for files that are required only during the run.

@@ -33,10 +33,36 @@ pub fn check_absent(path: &Path) -> Result<(), AppError> {
 /// Returns an error if the file cannot be written.
 pub fn write(path: &Path, plan: &Plan) -> Result<bool, AppError> {
     let Some(text) = text(plan) else { return Ok(false) };
+    create(path, &text)?;
+    Ok(true)
+}
+
+/// Writes blocks that import objects: for each object, its resource block and its import block.
+/// Returns whether there are any; if not, no file is created.
+///
+/// # Errors
+/// Returns an error if the file cannot be written.
+pub fn write_imports<'a>(
+    path: &Path,
+    blocks: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<bool, AppError> {
+    let mut text = String::from(HEADER);
+    let mut is_any = false;
+    for (resource, import) in blocks {
+        is_any = true;
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n# __generated__ by Wardian\n{resource}\n\n{import}\n");
+    }
+    if is_any {
+        create(path, &text)?;
+    }
+    Ok(is_any)
+}
+
+fn create(path: &Path, text: &str) -> Result<(), AppError> {
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
-    match written {
-        Ok(()) => Ok(true),
+    match opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+        Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(path)),
         Err(error) => Err(not_written(path, &error)),
     }

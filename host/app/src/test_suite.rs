@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wardian_config::{
     Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, LoadedTests, MissingModule, RunModules,
-    load_root_with, load_tests,
+    load_root_with_queries, load_tests,
 };
 use wardian_diagnostic::Diagnostics;
 
@@ -157,7 +157,7 @@ impl AppContext {
         installed: &InstalledModules,
     ) -> LoadedSuite {
         self.with_files(|files| {
-            let root = load_root_with(files, directory, installed);
+            let root = load_root_with_queries(files, directory, installed, self.query_files);
             let mut problems = Diagnostics::new();
             let tests = load_tests(files, directory, test_directory, &mut problems);
             let modules = tests.load_modules(files, directory, installed, &mut problems);

@@ -6,6 +6,7 @@
 //! are not available yet are in [`unsupported`].
 
 mod audit;
+mod authoring;
 mod configuration;
 mod help;
 mod inspection;
@@ -16,6 +17,7 @@ mod options;
 mod plugin;
 mod policy;
 mod providers;
+mod query;
 mod serve;
 mod shell_words;
 mod state;
@@ -38,6 +40,7 @@ use crate::failure::{Status, Usage};
 use normalize::Normalised;
 
 pub(crate) use audit::*;
+pub(crate) use authoring::*;
 pub(crate) use configuration::*;
 pub(crate) use help::HelpPage;
 pub(crate) use inspection::*;
@@ -47,6 +50,7 @@ pub(crate) use options::*;
 pub(crate) use plugin::*;
 pub(crate) use policy::*;
 pub(crate) use providers::*;
+pub(crate) use query::*;
 pub(crate) use serve::*;
 pub(crate) use state::*;
 pub(crate) use test::*;
@@ -163,7 +167,7 @@ pub(crate) enum Command {
     Modules(ModulesArguments),
     /// Show outputs of the root module.
     Output(OutputArguments),
-    /// Inspect a plugin, or bundle it as a native plugin.
+    /// Create, build, check, document and publish plugins.
     Plugin(PluginArguments),
     /// Check, explain and extend the policies for plugins.
     ///
@@ -172,6 +176,11 @@ pub(crate) enum Command {
     Policy(PolicyArguments),
     /// Show which providers the configuration needs, and why.
     Providers(ProvidersArguments),
+    /// Find existing objects that can be imported.
+    ///
+    /// Runs the list blocks in the query files of the directory, whose names end with .tfquery.hcl or
+    /// .tfquery.json.
+    Query(QueryArguments),
     /// Update the state to match the remote objects.
     ///
     /// `wardian apply -refresh-only` does the same and asks for approval first.
@@ -234,7 +243,13 @@ impl Command {
                 PluginCommand::Cache(cache) => match &cache.command {
                     PluginCacheCommand::Prune(one) => one,
                 },
+                PluginCommand::Check(one) => one,
+                PluginCommand::Componentize(one) => one,
+                PluginCommand::Declare(one) => &**one,
+                PluginCommand::Dev(one) => one,
+                PluginCommand::Docs(one) => one,
                 PluginCommand::Inspect(one) => one,
+                PluginCommand::New(one) => one,
                 PluginCommand::Publish(one) => &**one,
             },
             Self::Policy(policy) => match &policy.command {
@@ -249,6 +264,7 @@ impl Command {
                 Some(ProvidersCommand::Mirror(mirror)) => mirror,
                 None => one,
             },
+            Self::Query(one) => one,
             Self::Refresh(one) => one,
             Self::Serve(one) => one,
             Self::Show(one) => one,

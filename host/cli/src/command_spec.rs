@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use wardian_access::AddressKind;
 use wardian_app::protected_files::NamedFile;
 use wardian_app::untrusted::ConfigurationTrust;
+use wardian_config::QueryFiles;
 
 use crate::command_context::CommandContext;
 use crate::failure::Outcome;
@@ -36,6 +37,11 @@ pub(crate) trait CommandSpec {
     /// Returns whether the command reads the selected workspace's state or prints its name.
     fn needs_workspace(&self) -> bool {
         true
+    }
+
+    /// Returns whether the command reads the query files of the directory.
+    fn query_files(&self) -> QueryFiles {
+        QueryFiles::Ignored
     }
 
     fn trust(&self) -> ConfigurationTrust {

@@ -19,8 +19,10 @@ mod bundle;
 mod command_context;
 mod command_spec;
 mod commands;
+mod component_file;
 mod crash;
 mod failure;
+mod file_watch;
 mod frontend;
 mod grant_command;
 mod interrupt;
@@ -189,6 +191,7 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         trust,
         named_files,
         learnt_addresses,
+        query_files: command.query_files(),
     })?;
     let progress = Arc::new(Progress::new(shell));
     let context = CommandContext { shell: Arc::clone(shell), app, progress, downloads };

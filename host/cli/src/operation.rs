@@ -86,6 +86,7 @@ pub(crate) fn plan_options(
         targets,
         excludes,
         replace: scope.replace.clone(),
+        invoke: Vec::new(),
         missing_configuration: MissingConfiguration::Refused,
         parallelism: operation.parallelism,
     })
@@ -249,7 +250,7 @@ fn operation_count(plan: &Plan) -> usize {
         Action::Create | Action::Read | Action::Update | Action::Delete => 1,
         Action::DeleteThenCreate | Action::CreateThenDelete => 2,
     };
-    plan.changes.iter().map(count).sum()
+    plan.changes.iter().map(count).sum::<usize>() + plan.invocations.len()
 }
 
 /// The result of an apply.

@@ -13,6 +13,7 @@ use wardian_engine::{Action, EphemeralAction, Event, Events};
 use wardian_printable::{Printable, PrintableText, append, printable};
 
 use crate::render::json::hook;
+use crate::render::query::render_list_results;
 use crate::shell::{FooterContent, FooterGuard, Paint, Shell};
 
 pub(crate) use downloads::DownloadProgress;
@@ -87,12 +88,21 @@ impl Events for Progress {
             self.shell.message(&message);
         }
         self.record(event);
-        if self.shell.is_for_programs() || self.shell.is_concise() {
+        // The results of a query are not progress.
+        let is_result = matches!(event, Event::ListCompleted { .. });
+        if self.shell.is_for_programs() || self.shell.is_concise() && !is_result {
             return;
         }
         if let Event::ProvisionOutput { address, provisioner, text } = event {
             let prefix = self.shell.paint(Paint::Bold, printable!("{address} ({provisioner}):"));
             self.shell.say(output_lines(text, &prefix));
+        } else if let Event::ActionProgress { address, message, .. } = event {
+            let prefix = self.shell.paint(Paint::Bold, printable!("Action progress ({address}):"));
+            self.shell.say(output_lines(message, &prefix));
+        } else if let Event::ListCompleted { list, found } = event {
+            if !found.is_empty() {
+                self.shell.print(render_list_results(list, found));
+            }
         } else if let Some(line) = line(event) {
             self.shell.say(self.shell.paint(Paint::Bold, line));
         }
@@ -176,6 +186,15 @@ fn line(event: &Event<'_>) -> Option<PrintableText> {
                 Elapsed(*elapsed)
             )
         }
+        Event::ActionStarted { address, trigger } => match trigger.resource() {
+            Some(resource) => printable!("Action started: {address} (triggered by {resource})"),
+            None => printable!("Action started: {address}"),
+        },
+        Event::ActionCompleted { address, .. } => printable!("Action complete: {address}"),
+        // The results of a query are shown when it has ended.
+        Event::ListStarted { .. } | Event::ListFound { .. } | Event::ListCompleted { .. } => return None,
+        // The message was shown when it was received; an error is shown at the end of the run.
+        Event::ActionProgress { .. } | Event::ActionFailed { .. } => return None,
         // Each line of output was shown with its prefix when it was received; later events show
         // that the provisioner has finished.
         Event::ProvisionOutput { .. } | Event::ProvisionCompleted { .. } => return None,

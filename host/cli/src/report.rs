@@ -29,6 +29,9 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     for change in plan.changes.iter().filter(|change| is_reported(change)) {
         shell.message(&Message::PlannedChange(change));
     }
+    for invocation in &plan.invocations {
+        shell.message(&Message::PlannedInvocation(invocation));
+    }
     shell.message(&Message::Summary(Summary::Plan, plan.counts()));
     if !plan.outputs.is_empty() {
         shell.message(&Message::PlannedOutputs(&plan.outputs));
@@ -50,6 +53,9 @@ pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
             plan.changes.iter().filter(|change| change.action != Action::NoOp && is_reported(change))
         {
             shell.message(&Message::PlannedChange(change));
+        }
+        for invocation in &plan.invocations {
+            shell.message(&Message::PlannedInvocation(invocation));
         }
     }
 }

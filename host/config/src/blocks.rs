@@ -1,8 +1,10 @@
 //! The typed blocks of a module. Each block type has its own file.
 
+mod action;
 mod check;
 mod encryption;
 mod lifecycle;
+mod list;
 mod local;
 mod meta_arguments;
 mod module_call;
@@ -15,11 +17,13 @@ mod settings;
 mod target;
 mod variable;
 
+pub use action::{ActionBlock, ActionKey, ActionReference, ActionTrigger, LifecycleEvent};
 pub use check::{Check, Condition};
 pub use encryption::{
     EncryptionConfig, EncryptionMethod, EncryptionOrigin, EncryptionTarget, KeyProviderBlock,
 };
 pub use lifecycle::{IgnoreChanges, Lifecycle};
+pub use list::ListBlock;
 pub use local::Local;
 pub use module_call::ModuleCall;
 pub use output::Output;

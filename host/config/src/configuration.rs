@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_address::{Constraints, ModulePath, ProviderConfigAddress};
+use wardian_address::{ActionAddress, Constraints, ModulePath, ProviderConfigAddress};
 use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_value::Str;
 
-use crate::blocks::Resource;
+use crate::blocks::{ActionBlock, Resource};
 use crate::module::Module;
 
 /// A complete configuration: the root module and all called modules.
@@ -64,6 +64,18 @@ impl Configuration {
     /// Returns the provider configuration of a module's resource.
     pub fn provider_for(&self, module: &ModulePath, resource: &Resource) -> ProviderConfigAddress {
         let reference = &resource.provider;
+        self.provider_named(module, &reference.local_name, reference.alias.as_ref())
+    }
+
+    /// Returns the block of an action; `None` if the action is not declared.
+    pub fn action(&self, address: &ActionAddress) -> Option<&ActionBlock> {
+        let key = (address.type_name.clone(), address.name.clone());
+        self.module(&address.module)?.module.actions.get(&key)
+    }
+
+    /// Returns the provider configuration of a module's action.
+    pub fn provider_for_action(&self, module: &ModulePath, action: &ActionBlock) -> ProviderConfigAddress {
+        let reference = &action.provider;
         self.provider_named(module, &reference.local_name, reference.alias.as_ref())
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Content<'a> {
 /// in every context, except for the `module` block of a test run, which has no labels.
 pub(crate) fn label_count(kind: &str) -> usize {
     match kind {
-        "resource" | "data" | "ephemeral" | "key_provider" | "method" => 2,
+        "resource" | "data" | "ephemeral" | "action" | "list" | "key_provider" | "method" => 2,
         "variable"
         | "output"
         | "module"

@@ -30,10 +30,11 @@ mod variables;
 mod walk;
 
 pub use blocks::{
-    Backend, Check, Condition, EncryptionConfig, EncryptionMethod, EncryptionOrigin, EncryptionTarget,
-    IgnoreChanges, Import, KeyProviderBlock, Lifecycle, Local, ModuleCall, Moved, Output, ProviderConfig,
-    ProviderConfigOrigin, ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider,
-    RequiredVersion, Resource, StateStoreBlock, Target, TargetResource, Variable,
+    ActionBlock, ActionKey, ActionReference, ActionTrigger, Backend, Check, Condition, EncryptionConfig,
+    EncryptionMethod, EncryptionOrigin, EncryptionTarget, IgnoreChanges, Import, KeyProviderBlock, Lifecycle,
+    LifecycleEvent, ListBlock, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderConfigOrigin,
+    ProviderMeta, ProviderReference, Provisioner, Removed, RequiredProvider, RequiredVersion, Resource,
+    StateStoreBlock, Target, TargetResource, Variable,
 };
 pub use configuration::{Configuration, ModuleNode, Requirement};
 pub use decode::{arguments_and_blocks, decode_body, decode_constant_blocks, references, span_of};
@@ -42,7 +43,7 @@ pub use gated_files::GatedFiles;
 pub use installed_modules::{
     InstalledModule, InstalledModules, MissingModule, MissingModuleReason, key as module_key,
 };
-pub use load::{LoadedRoot, load_root, load_root_from, load_root_with};
+pub use load::{LoadedRoot, QueryFiles, load_root, load_root_from, load_root_with, load_root_with_queries};
 pub use module::Module;
 pub use names::{ResourceKey, resource_mode};
 pub use path::lexically_normalize;

@@ -20,6 +20,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_module_source::ModuleSource;
 
 use self::directory::CallOfDirectory;
+pub use self::directory::QueryFiles;
 use crate::blocks::ModuleCall;
 use crate::configuration::{Configuration, ModuleNode};
 use crate::files::Files;
@@ -85,7 +86,17 @@ impl LoadedRoot {
 
 /// Loads a configuration from the given files and from installed modules.
 pub fn load_root_with(files: &dyn Files, directory: &Path, installed: &InstalledModules) -> LoadedRoot {
-    let mut loader = Loader::new(files, installed);
+    load_root_with_queries(files, directory, installed, QueryFiles::Ignored)
+}
+
+/// Loads a configuration like [`load_root_with`], with or without the query files in its directory.
+pub fn load_root_with_queries(
+    files: &dyn Files,
+    directory: &Path,
+    installed: &InstalledModules,
+    queries: QueryFiles,
+) -> LoadedRoot {
+    let mut loader = Loader { queries, ..Loader::new(files, installed) };
     let directory = lexically_normalize(directory);
     loader.load(&ModulePath::root(), &directory, None, &mut Callers::default());
     if !loader.missing.is_empty() {
@@ -249,6 +260,8 @@ impl Configuration {
 struct Loader<'a> {
     files: &'a dyn Files,
     installed: &'a InstalledModules,
+    /// Whether the query files of the root module are read.
+    queries: QueryFiles,
     /// The run whose module is the root module.
     run: Option<RunKey>,
     /// The modules by directory; `None` if the module could not be read.
@@ -271,6 +284,7 @@ impl<'a> Loader<'a> {
         Self {
             files,
             installed,
+            queries: QueryFiles::Ignored,
             run: None,
             read: BTreeMap::new(),
             modules: BTreeMap::new(),
@@ -300,7 +314,10 @@ impl Loader<'_> {
                     "the directory of the module that calls it"
                 };
                 let call = call.map(|call| CallOfDirectory { call, relative_to });
-                let mut read = directory::read(self.files, directory, call, &mut found);
+                let mut read = {
+                    let queries = if path.is_root() { self.queries } else { QueryFiles::Ignored };
+                    directory::read(self.files, directory, call, queries, &mut found)
+                };
                 if let Some(module) = &mut read {
                     module.has_errors = found.has_errors();
                 }

@@ -8,8 +8,9 @@ use wardian_diagnostic::{SourceFile, Span};
 use wardian_value::Str;
 
 use crate::blocks::{
-    Backend, Check, EncryptionConfig, Import, Local, ModuleCall, Moved, Output, ProviderConfig, ProviderMeta,
-    Removed, RequiredProvider, RequiredVersion, Resource, StateStoreBlock, Variable,
+    ActionBlock, ActionKey, Backend, Check, EncryptionConfig, Import, ListBlock, Local, ModuleCall, Moved,
+    Output, ProviderConfig, ProviderMeta, Removed, RequiredProvider, RequiredVersion, Resource,
+    StateStoreBlock, Variable,
 };
 use crate::names::ResourceKey;
 
@@ -30,6 +31,10 @@ pub struct Module {
     pub outputs: BTreeMap<Str, Output>,
     /// `resource`, `data` and `ephemeral` blocks.
     pub resources: BTreeMap<ResourceKey, Resource>,
+    /// `action` blocks by type and name.
+    pub actions: BTreeMap<ActionKey, ActionBlock>,
+    /// The `list` blocks of query files, by type and name.
+    pub lists: BTreeMap<(Str, Str), ListBlock>,
     /// `module` blocks by name.
     pub module_calls: BTreeMap<Str, ModuleCall>,
     /// `provider` blocks by local name and alias.

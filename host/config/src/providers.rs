@@ -46,6 +46,12 @@ impl Module {
         for resource in self.resources.values() {
             add(&resource.provider, &resource.span);
         }
+        for action in self.actions.values() {
+            add(&action.provider, &action.span);
+        }
+        for list in self.lists.values() {
+            add(&list.provider, &list.span);
+        }
         for import in &self.imports {
             // The providers of declared resources were added by the loop over resources.
             let is_declared = import.resource().is_none_or(|address| {

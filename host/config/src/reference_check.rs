@@ -6,7 +6,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use wardian_lang::{Body, Expression, Reference, ReferenceSubject};
 use wardian_value::PathStep;
 
-use crate::blocks::{Condition, Lifecycle, ProviderConfigOrigin, Resource};
+use crate::blocks::{ActionReference, Condition, Lifecycle, ProviderConfigOrigin, Resource};
 use crate::configuration::{Configuration, ModuleNode};
 use crate::decode::references;
 use crate::names::{block_kind, resource_mode};
@@ -25,6 +25,8 @@ impl Configuration {
             });
             node.check_locals(&mut problems);
             node.check_scoped(&mut problems);
+            node.check_triggered_actions(&mut problems);
+            node.check_lists(&mut problems);
             self.check_import_targets(node, &mut problems);
         }
         self.check_self_references(&mut problems);
@@ -197,6 +199,69 @@ impl ModuleNode {
         });
     }
 
+    /// Reports lists that refer to themselves.
+    fn check_lists(&self, problems: &mut Diagnostics) {
+        for list in self.module.lists.values() {
+            let own = ReferenceSubject::List { kind: list.type_name.clone(), name: list.name.clone() };
+            let expressions = list.expressions().flat_map(Expression::references).cloned();
+            let found = expressions.chain(references(&list.config, None)).find(|named| named.subject == own);
+            if let Some(reference) = found {
+                let detail = format!(
+                    "The results of {own} are known only after the query, so it cannot refer to itself."
+                );
+                problems.push(
+                    Diagnostic::error("Self-referential block", detail)
+                        .at(reference.span)
+                        .in_block(list.context()),
+                );
+            }
+        }
+    }
+
+    /// Reports references to actions that are not declared, and instance keys that contradict the
+    /// action's block.
+    fn check_triggered_actions(&self, problems: &mut Diagnostics) {
+        for resource in self.module.resources.values() {
+            let triggers = resource.lifecycle.action_triggers.iter();
+            for reference in triggers.flat_map(|trigger| &trigger.actions) {
+                if let Some(problem) = self.check_triggered_action(reference) {
+                    problems
+                        .push(problem.at(reference.expression.span().clone()).in_block(resource.context()));
+                }
+            }
+        }
+    }
+
+    fn check_triggered_action(&self, reference: &ActionReference) -> Option<Diagnostic> {
+        let (kind, name) = &reference.key;
+        let actions = &self.module.actions;
+        let Some(action) = actions.get(&reference.key) else {
+            let place =
+                if self.path.is_root() { "the root module".to_owned() } else { self.path.to_string() };
+            let of_type = actions.keys().filter(|(known, _)| known == kind).map(|(_, known)| &**known);
+            let mut advice = did_you_mean(name, of_type);
+            if advice.is_empty() {
+                let of_name = actions.keys().filter(|(_, known)| known == name).map(|(known, _)| &**known);
+                advice = did_you_mean(kind, of_name);
+            }
+            if advice.is_empty() {
+                advice = format!(" Declare it with an action \"{kind}\" \"{name}\" {{}} block.");
+            }
+            return Some(Diagnostic::error(
+                "Reference to undeclared action",
+                format!("There is no action \"{kind}\" \"{name}\" in {place}.{advice}"),
+            ));
+        };
+        let is_repeated = action.count.is_some() || action.for_each.is_some();
+        (reference.has_key && !is_repeated).then(|| {
+            let detail = format!(
+                "action.{kind}.{name} has neither count nor for_each, so it has one instance, without a key. \
+                 Remove the brackets."
+            );
+            Diagnostic::error("Unexpected action instance key", detail)
+        })
+    }
+
     /// Returns the diagnostic for a reference to an object that the module does not declare, or
     /// `None` if it is declared.
     pub fn check_declared(&self, subject: &ReferenceSubject) -> Option<Diagnostic> {
@@ -237,6 +302,25 @@ impl ModuleNode {
                     }
                 }
                 undeclared("resource", format!("{block} \"{kind}\" \"{name}\""), advice)
+            }
+            ReferenceSubject::Action { .. } => Some(Diagnostic::error(
+                "Invalid action reference",
+                format!(
+                    "An action has no value, so {subject} cannot be used in an expression. Actions are named only \
+                     in the argument \"actions\" of action_trigger blocks."
+                ),
+            )),
+            ReferenceSubject::List { kind, name } => {
+                if module.lists.contains_key(&(kind.clone(), name.clone())) {
+                    return None;
+                }
+                let of_type = module.lists.keys().filter(|(known, _)| known == kind);
+                let advice = Some(did_you_mean(name, of_type.map(|(_, known)| &**known)))
+                    .filter(|advice| !advice.is_empty())
+                    .unwrap_or_else(|| {
+                        " Lists are declared in query files, and only `wardian query` reads them.".to_owned()
+                    });
+                undeclared("list", format!("list \"{kind}\" \"{name}\""), advice)
             }
             ReferenceSubject::Module(name) if !module.module_calls.contains_key(name) => undeclared(
                 "module",
@@ -305,11 +389,14 @@ impl SiteVisitor<'_> {
         self.optional(&[&resource.count, &resource.for_each]);
         self.body(&resource.body);
         self.all(&resource.depends_on);
-        let Lifecycle { replace_triggered_by, preconditions, .. } = &resource.lifecycle;
+        let Lifecycle { replace_triggered_by, preconditions, action_triggers, .. } = &resource.lifecycle;
         for trigger in replace_triggered_by {
             self.expression(trigger);
         }
         self.conditions(preconditions);
+        for trigger in action_triggers {
+            self.optional(&[&trigger.condition]);
+        }
         self.with_self(resource);
     }
 
@@ -379,6 +466,18 @@ impl ModuleNode {
         }
         for resource in module.resources.values() {
             visits.resource(resource);
+        }
+        for action in module.actions.values() {
+            visits.context = action.context();
+            visits.optional(&[&action.count, &action.for_each]);
+            visits.body(&action.config);
+        }
+        for list in module.lists.values() {
+            visits.context = list.context();
+            for expression in list.expressions() {
+                visits.expression(expression);
+            }
+            visits.body(&list.config);
         }
         for call in module.module_calls.values() {
             visits.context = format!("module \"{}\"", call.name);

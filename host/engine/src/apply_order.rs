@@ -13,8 +13,13 @@
 //! If any instance of a resource is replaced, each instance has a separate chain of nodes.
 //! Therefore, an instance that cannot be destroyed does not prevent others from being recreated.
 //!
+//! Actions are invoked before or after the change that triggers them. Other objects do not wait for
+//! the actions after a change.
+//!
 //! "All dependents of R are destroyed" is a separate node (a barrier). With it, n objects with m
 //! dependencies cost n + m edges, not n · m.
+
+mod action_invocations;
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +30,7 @@ use wardian_state::State;
 
 use crate::graph::NodeId;
 use crate::nodes::{self, DestroyPhase, Node, NodeGraph};
-use crate::plan::{Action, Mode, Plan, ResourceChange};
+use crate::plan::{Action, ChangeInvocations, Mode, Plan, ResourceChange};
 
 pub struct ApplyGraph {
     /// The configuration's graph, with a node for each destruction, and the barriers.
@@ -45,16 +50,21 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
         .filter(|(_, change)| change.action == Action::Delete || change.action.is_replace())
         .map(|(index, _)| index)
         .collect();
-    if destructions.is_empty() {
+    if destructions.is_empty() && plan.invocations.is_empty() {
         return ApplyGraph { graph, destructions };
     }
+    let invocations = plan.invocations_by_change();
     let nodes: Vec<NodeId> = (0..destructions.len()).map(|i| graph.add(Node::StateObject(i))).collect();
     let mut depends: Vec<(NodeId, NodeId)> = Vec::new();
     for (node, index) in nodes.iter().zip(&destructions) {
         let provider = nodes::add_provider(&mut graph, configuration, &plan.changes[*index].provider);
         depends.push((*node, provider));
     }
-    let steps = if plan.mode == Mode::Normal { separate_steps(&mut graph, plan) } else { HashMap::new() };
+    let steps = if plan.mode == Mode::Normal {
+        separate_steps(&mut graph, plan, &invocations)
+    } else {
+        HashMap::new()
+    };
     let phases: Vec<DestroyPhase> = destructions.iter().map(|index| destroy_phase(plan, *index)).collect();
     let created_first: HashSet<ResourceAddress> = plan
         .changes
@@ -80,6 +90,8 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
             _ => {}
         }
     }
+    let destroyed: HashMap<usize, NodeId> = destructions.iter().copied().zip(nodes.iter().copied()).collect();
+    action_invocations::add(barriers.graph, plan, &invocations, &steps, &destroyed, &mut depends);
     for (node, index) in nodes.iter().zip(&destructions) {
         for barrier in barriers.both(&plan.changes[*index].address.config()) {
             depends.push((*node, barrier));
@@ -142,14 +154,20 @@ fn destroy_phase(plan: &Plan, index: usize) -> DestroyPhase {
     if is_late { DestroyPhase::AfterChanges } else { DestroyPhase::BeforeChanges }
 }
 
-/// Splits each resource that has a replaced instance into one node per change. A change then waits
-/// only for the destruction of its own instance. Returns the nodes by the index of their change.
-fn separate_steps(graph: &mut NodeGraph, plan: &Plan) -> HashMap<usize, NodeId> {
+/// Splits each resource that has a replaced instance, or that triggers actions, into one node per
+/// change. A change then waits only for the destruction of its own instance, and actions wait only
+/// for their own change. Returns the nodes by the index of their change.
+fn separate_steps(
+    graph: &mut NodeGraph,
+    plan: &Plan,
+    invocations: &HashMap<usize, ChangeInvocations>,
+) -> HashMap<usize, NodeId> {
     let replaced: HashSet<ResourceAddress> = plan
         .changes
         .iter()
-        .filter(|change| change.action.is_replace())
-        .map(|change| change.address.config())
+        .enumerate()
+        .filter(|(index, change)| change.action.is_replace() || invocations.contains_key(index))
+        .map(|(_, change)| change.address.config())
         .collect();
     let mut expansions: HashMap<ResourceAddress, (NodeId, NodeId)> = HashMap::new();
     for resource in replaced {

@@ -4,6 +4,7 @@
 //! to each object. It makes no decisions: an object without a planned change is not changed. Each
 //! finished change is recorded before an operation that depends on it starts.
 
+mod actions;
 mod ephemeral;
 mod import;
 mod object;
@@ -35,7 +36,7 @@ use crate::operation::ephemeral::Lease;
 use crate::operation::recording::Recording;
 use crate::operation::{ProgressReporter, Subject};
 use crate::persisted_meta::PersistedMetas;
-use crate::plan::{Action, ChangeCounts, Mode, Plan, ResourceChange};
+use crate::plan::{Action, ChangeCounts, ChangeInvocations, Mode, Plan, ResourceChange};
 use crate::providers::{Configured, Schemas};
 use crate::refactoring::removed_with_provisioners;
 use crate::scheduler::{StartResult, StepResult, TaskFuture, VisitResult, WalkEnd, Walker, walk};
@@ -43,6 +44,7 @@ use crate::state_values::{decode_stored, set_from_state};
 use crate::stop::StopSignal;
 use crate::walk::{SharedOutcome, WalkParts, start_close};
 use crate::{apply_order, targets};
+use actions::Invoking;
 use provision::Provisioning;
 
 /// Applies a plan. Also returns the evaluator with the new values, unless nothing was evaluated. See
@@ -99,6 +101,7 @@ pub async fn apply(
         included,
         metas: PersistedMetas::new(&context.configuration, &configuration),
         changes_of: changes_by_config(plan),
+        invocations: plan.invocations_by_change(),
         graph: &order.graph,
         destructions: &order.destructions,
         evaluator,
@@ -159,6 +162,8 @@ struct ApplyWalk<'a> {
     destructions: &'a [usize],
     metas: PersistedMetas<'a>,
     changes_of: HashMap<ResourceAddress, Vec<usize>>,
+    /// The invocations that changes trigger, by the index of the change.
+    invocations: HashMap<usize, ChangeInvocations>,
     evaluator: Evaluator,
     configured: Configured,
     applied: Applied,
@@ -216,6 +221,8 @@ enum Pending {
     Open(ResourceInstanceAddress),
     /// Close an ephemeral resource.
     Close(Box<Lease>),
+    /// Run the next invocation of a group.
+    Invoke(Invoking),
     /// Destroy an object.
     Destroy(usize),
     /// Run the next provisioner of an object.
@@ -236,6 +243,7 @@ enum Outcome {
     Read { subject: Box<Subject>, config: Value, result: Diagnosed<Value> },
     Destroyed { index: usize, subject: Subject, outcome: ApplyOutcome },
     Provisioned { provisioning: Box<Provisioning>, diagnostics: Diagnostics },
+    Invoked { invoking: Invoking, diagnostics: Diagnostics },
 }
 
 impl From<SharedOutcome> for Outcome {
@@ -264,7 +272,12 @@ impl Walker for ApplyWalk<'_> {
             | Node::DestroyBarrier { .. }
             | Node::DependentsDone(_)
             | Node::Import(_)
+            | Node::ActionTriggers(_)
+            | Node::List(..)
             | Node::CheckBarrier => return VisitResult::Done,
+            Node::Action(_) if self.plan.mode == Mode::Destroy => return VisitResult::Done,
+            Node::Action(address) => self.evaluator.expand_action(address).into(),
+            Node::Invocations(group) => return self.visit_invocations(*group),
             Node::Close(address) => {
                 let leases = self.ephemerals.take(address);
                 return VisitResult::Operations(
@@ -305,6 +318,7 @@ impl Walker for ApplyWalk<'_> {
             Pending::Read(index) => self.start_read(index),
             Pending::Open(address) => self.start_open(address),
             Pending::Close(lease) => start_close(lease),
+            Pending::Invoke(invoking) => self.start_invoke(invoking),
             Pending::Destroy(index) => self.start_destroy(index),
             Pending::Provision(provisioning) => self.start_provision(*provisioning),
             Pending::DestroyProvisioned { index, subject, change, object, progress } => {
@@ -324,6 +338,7 @@ impl Walker for ApplyWalk<'_> {
             Outcome::Provisioned { provisioning, diagnostics } => {
                 return self.provisioned(*provisioning, diagnostics);
             }
+            Outcome::Invoked { invoking, diagnostics } => return self.invoked(invoking, diagnostics),
             Outcome::Read { subject, config, result } => self.read(&subject, &config, result),
             Outcome::Destroyed { index, subject, outcome } => self.destroyed(index, &subject, outcome),
         };

@@ -1,7 +1,7 @@
 //! Adds source spans to plugin diagnostics.
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
-use wardian_config::{Configuration, Provisioner, Resource, span_of};
+use wardian_config::{ActionBlock, Configuration, ListBlock, Provisioner, Resource, span_of};
 use wardian_diagnostic::Diagnostics;
 use wardian_lang::Body;
 
@@ -58,6 +58,16 @@ pub fn in_provider(
         }
         None => diagnostics,
     }
+}
+
+/// Adds the source span of an action's configuration to diagnostics.
+pub fn in_action(action: &ActionBlock, diagnostics: Diagnostics) -> Diagnostics {
+    in_body(&action.config, diagnostics).in_block(&action.context())
+}
+
+/// Adds the source span of a list's configuration to diagnostics.
+pub fn in_list(list: &ListBlock, diagnostics: Diagnostics) -> Diagnostics {
+    in_body(&list.config, diagnostics).in_block(&list.context())
 }
 
 /// Adds the source span of a provisioner block to diagnostics.

@@ -87,7 +87,7 @@ pub fn add_closes(graph: &mut NodeGraph) -> HashSet<ResourceAddress> {
 /// Returns the nodes that use the value of an ephemeral resource, directly or indirectly.
 fn users(graph: &NodeGraph, ephemeral: NodeId) -> Vec<NodeId> {
     let passes_on = |node: NodeId| match graph.node(node) {
-        Node::Local(..) | Node::Variable(..) | Node::Output(..) | Node::Provider(_) => true,
+        Node::Local(..) | Node::Variable(..) | Node::Output(..) | Node::Provider(_) | Node::Action(_) => true,
         _ => node == ephemeral,
     };
     // Nodes of these kinds only wait for other nodes, and do not use their values.

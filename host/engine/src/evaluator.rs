@@ -1,6 +1,7 @@
 //! Evaluates modules, variables, local values and outputs, and the arguments of resources and
 //! providers.
 
+mod actions;
 mod condition_checks;
 mod repetition;
 mod scope;

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use wardian_address::ResourceInstanceAddress;
+use wardian_address::{ActionInstanceAddress, ResourceInstanceAddress};
 
-use crate::plan::Action;
+use wardian_value::Value;
+
+use crate::plan::{Action, InvocationTrigger};
+use crate::query::{ListInstance, ListedObject};
 
 /// An event about one object.
 #[derive(Clone, Debug)]
@@ -88,6 +91,34 @@ pub enum Event<'a> {
     ProvisionCompleted { address: &'a ResourceInstanceAddress, provisioner: &'a str },
     /// A provisioner failed. `on_failure` can specify that the run continues.
     ProvisionFailed { address: &'a ResourceInstanceAddress, provisioner: &'a str },
+    /// An action will be invoked.
+    ActionStarted { address: &'a ActionInstanceAddress, trigger: &'a InvocationTrigger },
+    /// An action reported its progress.
+    ActionProgress {
+        address: &'a ActionInstanceAddress,
+        trigger: &'a InvocationTrigger,
+        /// The provider's message.
+        message: &'a str,
+    },
+    /// An action succeeded.
+    ActionCompleted { address: &'a ActionInstanceAddress, trigger: &'a InvocationTrigger },
+    /// An action failed.
+    ActionFailed {
+        address: &'a ActionInstanceAddress,
+        trigger: &'a InvocationTrigger,
+        /// The summaries of the errors.
+        error: &'a str,
+    },
+    /// A query starts.
+    ListStarted {
+        list: &'a ListInstance,
+        /// The configuration of the list. Sensitive values are marked.
+        config: &'a Value,
+    },
+    /// A query found an object.
+    ListFound { list: &'a ListInstance, object: &'a ListedObject },
+    /// A query ended. It may have failed after it found objects.
+    ListCompleted { list: &'a ListInstance, found: &'a [ListedObject] },
     /// The run will open, renew or close an ephemeral resource.
     EphemeralStarted { address: &'a ResourceInstanceAddress, action: EphemeralAction },
     /// An operation on an ephemeral resource is still running. Sent every ten seconds.

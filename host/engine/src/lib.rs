@@ -36,6 +36,8 @@ mod plan_walk;
 mod plugin_diagnostics;
 mod providers;
 mod provisioners;
+mod query;
+mod query_walk;
 mod refactoring;
 mod reference_check;
 mod relevant_attributes;
@@ -61,11 +63,13 @@ pub use function_results::CallDigest;
 pub use graph_export::{GraphNode, GraphNodeKind, export_graph, export_plan_graph};
 pub use object_secrets::ObjectSecrets;
 pub use plan::{
-    Action, ActionReason, ChangeCounts, Importing, MissingConfiguration, Mode, OutputChange, Plan,
-    PlanOptions, RelevantAttribute, ResourceChange, TargetAddress, has_same_changes, row_locks,
+    Action, ActionInvocation, ActionReason, ChangeCounts, ChangeInvocations, Importing, InvocationTrigger,
+    InvokeAddress, MissingConfiguration, Mode, OutputChange, Plan, PlanOptions, RelevantAttribute,
+    ResourceChange, TargetAddress, has_same_changes, row_locks,
 };
 pub use providers::{Schemas, TERRAFORM_VERSION};
 pub use provisioners::blocks as provisioner_blocks;
+pub use query::{DEFAULT_LIMIT, GeneratedImport, ListInstance, ListedObject, QueriedList, QueryOptions};
 pub use run::Console;
 pub use state_values::decode_stored;
 pub use stop::{Stop, StopSignal, Stopper, stop_channel};

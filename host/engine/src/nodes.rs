@@ -3,9 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use wardian_address::{ModulePath, ProviderConfigAddress, ResourceAddress};
+use wardian_address::{ActionAddress, ModulePath, ProviderConfigAddress, ResourceAddress};
 use wardian_config::{
-    Configuration, Import, Module, ProviderConfig, Resource, ResourceKey, references, resource_mode,
+    ActionReference, ActionTrigger, Configuration, Import, Module, ProviderConfig, Resource, ResourceKey,
+    references, resource_mode,
 };
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Expression, Reference, ReferenceSubject};
@@ -44,6 +45,16 @@ pub enum Node {
     Expand(ResourceAddress),
     /// A planned change, by its index in the plan.
     PlannedChange(usize),
+    /// An action with all its instances.
+    Action(ActionAddress),
+    /// The invocations that the objects of a resource trigger. A plan determines them after the
+    /// objects are planned; in an apply, the node waits for those that follow a change.
+    ActionTriggers(ResourceAddress),
+    /// Planned invocations of actions, which run one after the other.
+    Invocations(InvocationGroup),
+    /// A list of the root module's query files, with all its instances: the resource type and the
+    /// name.
+    List(Str, Str),
     /// The barrier after the destruction, in one phase, of all objects that depend on a
     /// resource.
     DestroyBarrier {
@@ -54,6 +65,17 @@ pub enum Node {
     },
     /// The barrier after all resources that depend on a node, directly or indirectly.
     DependentsDone(Box<Node>),
+}
+
+/// Invocations that run one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InvocationGroup {
+    /// Before the change with this index in the plan.
+    Before(usize),
+    /// After the change with this index in the plan.
+    After(usize),
+    /// The invocation with this index in the plan, which the user requested.
+    Command(usize),
 }
 
 /// The phase of an apply in which an object is destroyed.
@@ -146,6 +168,7 @@ impl NodeGraph {
                 kind.clone(),
                 name.clone(),
             )),
+            ReferenceSubject::List { kind, name } => Node::List(kind.clone(), name.clone()),
             ReferenceSubject::Module(name) => {
                 return self.called(&module.child(name.clone()), &reference.remaining);
             }
@@ -214,6 +237,12 @@ impl std::fmt::Display for Node {
             Self::StateObject(index) => write!(f, "object {index}"),
             Self::Expand(address) => write!(f, "{address} (expand)"),
             Self::PlannedChange(index) => write!(f, "change {index}"),
+            Self::Action(address) => address.fmt(f),
+            Self::ActionTriggers(address) => write!(f, "{address} (actions)"),
+            Self::Invocations(InvocationGroup::Before(index)) => write!(f, "actions before change {index}"),
+            Self::Invocations(InvocationGroup::After(index)) => write!(f, "actions after change {index}"),
+            Self::Invocations(InvocationGroup::Command(index)) => write!(f, "invocation {index}"),
+            Self::List(kind, name) => write!(f, "list.{kind}.{name}"),
             Self::DependentsDone(node) => write!(f, "{node} (dependents done)"),
             Self::DestroyBarrier { resource, .. } => write!(f, "{resource} (dependents destroyed)"),
         }
@@ -258,6 +287,12 @@ impl Builder<'_> {
         }
         for resource in module.resources.values() {
             self.graph.add(Node::Resource(address_of(path, resource)));
+        }
+        for (type_name, name) in module.actions.keys() {
+            self.graph.add(Node::Action(action_address(path, type_name, name)));
+        }
+        for (type_name, name) in module.lists.keys() {
+            self.graph.add(Node::List(type_name.clone(), name.clone()));
         }
         for name in module.outputs.keys() {
             self.graph.add(Node::Output(path.clone(), name.clone()));
@@ -348,11 +383,79 @@ impl Builder<'_> {
             }
             let provider = self.configuration.provider_for(path, resource);
             self.provider(node, &provider);
+            self.action_triggers(node, done, path, resource);
         }
+        self.actions(path, module, expansion);
+        self.lists(path, module, expansion);
         for import in &module.imports {
             if let Some(id) = import.resource().and_then(|to| self.graph.id(&Node::Resource(to))) {
                 self.import(id, path, import);
             }
+        }
+    }
+
+    /// Adds the edges of the actions in a module.
+    fn actions(&mut self, path: &ModulePath, module: &Module, expansion: NodeId) {
+        for action in module.actions.values() {
+            let node = self.graph.add(Node::Action(action_address(path, &action.type_name, &action.name)));
+            self.depend(node, expansion);
+            for expression in action.count.iter().chain(&action.for_each) {
+                self.expression(node, path, expression);
+            }
+            for reference in references(&action.config, None) {
+                self.reference(node, path, &reference);
+            }
+            let provider = self.configuration.provider_for_action(path, action);
+            self.provider(node, &provider);
+        }
+    }
+
+    /// Adds the edges of the actions that a resource triggers. The resource waits for everything to
+    /// which actions before its changes refer.
+    fn action_triggers(
+        &mut self,
+        resource_node: NodeId,
+        done: NodeId,
+        path: &ModulePath,
+        resource: &Resource,
+    ) {
+        if resource.lifecycle.action_triggers.is_empty() {
+            return;
+        }
+        let triggers = self.graph.add(Node::ActionTriggers(address_of(path, resource)));
+        self.depend(triggers, resource_node);
+        self.depend(done, triggers);
+        for trigger in &resource.lifecycle.action_triggers {
+            for expression in condition_and_keys(trigger) {
+                self.expression(triggers, path, expression);
+            }
+            for ActionReference { key: (type_name, name), .. } in &trigger.actions {
+                let Some(action) = self.graph.id(&Node::Action(action_address(path, type_name, name))) else {
+                    continue;
+                };
+                self.depend(triggers, action);
+                if trigger.has_before_events() {
+                    self.depend(resource_node, action);
+                }
+            }
+        }
+    }
+
+    /// Adds the edges of the lists in query files.
+    fn lists(&mut self, path: &ModulePath, module: &Module, expansion: NodeId) {
+        for list in module.lists.values() {
+            let node = self.graph.add(Node::List(list.type_name.clone(), list.name.clone()));
+            self.depend(node, expansion);
+            for expression in list.expressions() {
+                self.expression(node, path, expression);
+            }
+            for reference in references(&list.config, None) {
+                self.reference(node, path, &reference);
+            }
+            let reference = &list.provider;
+            let provider =
+                self.configuration.provider_named(path, &reference.local_name, reference.alias.as_ref());
+            self.provider(node, &provider);
         }
     }
 
@@ -456,6 +559,14 @@ pub fn add_import(graph: &mut NodeGraph, configuration: &Configuration, import: 
         builder.provider(id, &provider);
     }
     *graph = builder.graph;
+}
+
+fn condition_and_keys(trigger: &ActionTrigger) -> impl Iterator<Item = &Expression> {
+    trigger.condition.iter().chain(trigger.actions.iter().map(|reference| &reference.expression))
+}
+
+pub fn action_address(module: &ModulePath, type_name: &Str, name: &Str) -> ActionAddress {
+    ActionAddress { module: module.clone(), type_name: type_name.clone(), name: name.clone() }
 }
 
 pub fn address_of(module: &ModulePath, resource: &Resource) -> ResourceAddress {

@@ -6,11 +6,13 @@
 //! object's address and, if the provider returned it, the attribute's path; the walk that started
 //! the operation adds the source span from the configuration.
 
+pub mod action;
 pub mod apply;
 pub mod data;
 pub mod ephemeral;
 pub mod forget;
 pub mod import;
+pub mod list;
 pub mod plan;
 pub mod provision;
 pub mod recording;

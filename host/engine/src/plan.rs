@@ -1,6 +1,7 @@
 //! The plan: the changes that an apply makes.
 
 mod change;
+mod invocation;
 mod row_locks;
 mod target;
 mod variables;
@@ -15,6 +16,9 @@ use crate::function_results::CallDigest;
 use crate::object_secrets::ObjectSecrets;
 
 pub use change::{Action, ActionReason, Importing, OutputChange, ResourceChange};
+pub use invocation::{
+    ActionInvocation, ChangeInvocations, InvocationTrigger, InvokeAddress, sort_invocations,
+};
 pub use row_locks::{has_same_changes, row_locks};
 pub use target::TargetAddress;
 
@@ -50,6 +54,8 @@ pub struct PlanOptions {
     pub excludes: Vec<TargetAddress>,
     /// Instances to replace even if no change requires it.
     pub replace: Vec<ResourceInstanceAddress>,
+    /// The actions to invoke. If there are any, the plan contains only their invocations.
+    pub invoke: Vec<InvokeAddress>,
     /// The treatment of imported objects whose resource is not in the configuration.
     pub missing_configuration: MissingConfiguration,
     /// Maximum number of concurrent provider operations, at least 1.
@@ -64,6 +70,7 @@ impl Default for PlanOptions {
             targets: Vec::new(),
             excludes: Vec::new(),
             replace: Vec::new(),
+            invoke: Vec::new(),
             missing_configuration: MissingConfiguration::Refused,
             parallelism: 10,
         }
@@ -88,6 +95,8 @@ pub struct Plan {
     pub excludes: Vec<TargetAddress>,
     /// The changes, sorted by address, including those without effect.
     pub changes: Vec<ResourceChange>,
+    /// The invocations of actions, in the order in which they are displayed.
+    pub invocations: Vec<ActionInvocation>,
     /// The changes that were made outside of Wardian.
     pub drift: Vec<ResourceChange>,
     /// The changes of the root module's outputs.
@@ -131,6 +140,8 @@ pub struct ChangeCounts {
     pub import: usize,
     /// Objects that are removed from the state without being destroyed.
     pub forget: usize,
+    /// Actions that are invoked.
+    pub invoke: usize,
 }
 
 impl ChangeCounts {
@@ -157,6 +168,7 @@ impl Plan {
             counts.count(change.action);
             counts.import += usize::from(change.importing.is_some());
         }
+        counts.invoke = self.invocations.len();
         counts
     }
 
@@ -165,12 +177,12 @@ impl Plan {
         !self.targets.is_empty() || !self.excludes.is_empty()
     }
 
-    /// Whether any object or output changes.
+    /// Whether any object or output changes, or an action is invoked.
     pub fn has_changes(&self) -> bool {
         let acts = |change: &ResourceChange| {
             change.is_effective() || change.is_moved() || change.importing.is_some()
         };
-        self.changes.iter().any(acts) || self.has_output_changes()
+        self.changes.iter().any(acts) || self.has_output_changes() || !self.invocations.is_empty()
     }
 
     pub fn has_output_changes(&self) -> bool {

@@ -17,6 +17,7 @@
 mod change;
 mod checks;
 mod functions;
+mod invocation;
 pub mod sealed;
 mod value;
 
@@ -36,6 +37,7 @@ use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, TargetAddress}
 use change::{EncodedChange, KnownProviders, decode_change, decode_provider, encode_change};
 use checks::{CheckContents, RelevantContents};
 use functions::FunctionContents;
+use invocation::InvocationContents;
 use value::{Encoded, decode_value, encode_value};
 
 /// The minimum number of elements for which several threads are faster than one.
@@ -45,7 +47,7 @@ const MIN_PARALLEL_ELEMENTS: usize = 1024;
 const MAX_RESERVED: usize = 256 << 20;
 
 /// The version of `plan.json`.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 
 /// The maximum unpacked size of all entries together: the greater of a multiple of the file's size
 /// and a number of bytes. A plan of a hundred thousand equal objects is far below the limit.
@@ -116,6 +118,7 @@ struct Contents<C> {
     targets: Vec<String>,
     excludes: Vec<String>,
     changes: Vec<C>,
+    invocations: Vec<InvocationContents>,
     drift: Vec<C>,
     outputs: BTreeMap<String, OutputContents>,
     checks: Vec<CheckContents>,
@@ -150,6 +153,7 @@ pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError
         targets: plan.targets.iter().map(ToString::to_string).collect(),
         excludes: plan.excludes.iter().map(ToString::to_string).collect(),
         changes: map_in_parallel(plan.changes.iter().collect(), || (), |(), change| encode_change(change))?,
+        invocations: plan.invocations.iter().map(invocation::encode_invocation).collect::<Result<_, _>>()?,
         drift: map_in_parallel(plan.drift.iter().collect(), || (), |(), change| encode_change(change))?,
         outputs: plan
             .outputs
@@ -316,6 +320,11 @@ impl PlanFile {
             targets: targets(&contents.targets)?,
             excludes: targets(&contents.excludes)?,
             changes: changes(contents.changes)?,
+            invocations: contents
+                .invocations
+                .into_iter()
+                .map(|contents| invocation::decode_invocation(contents, &schema_of))
+                .collect::<Result<_, _>>()?,
             drift: changes(contents.drift)?,
             outputs: contents
                 .outputs

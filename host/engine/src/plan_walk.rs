@@ -5,6 +5,7 @@
 //! the configuration are planned for destruction. In a destroy plan, all objects are planned for
 //! destruction, and values come only from the state.
 
+mod actions;
 mod check;
 mod deferred_reads;
 mod ephemeral;
@@ -21,7 +22,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use wardian_address::{
-    AbsoluteResourceAddress, ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress,
+    AbsoluteResourceAddress, ActionInstanceAddress, ProviderConfigAddress, ResourceAddress,
+    ResourceInstanceAddress,
 };
 use wardian_config::RootVariables;
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
@@ -41,7 +43,9 @@ use crate::operation::ephemeral::Lease;
 use crate::operation::import::GeneratedOutcome;
 use crate::operation::plan::{DestroyOutcome, PlanOutcome};
 use crate::persisted_meta::PersistedMetas;
-use crate::plan::{ActionReason, Mode, Plan, PlanOptions, ResourceChange};
+use crate::plan::{
+    ActionInvocation, ActionReason, InvocationTrigger, Mode, Plan, PlanOptions, ResourceChange,
+};
 use crate::providers::{Configured, Schemas};
 use crate::refactoring::Forgotten;
 use crate::scheduler::{StartResult, StepResult, TaskFuture, VisitResult, WalkEnd, Walker, walk};
@@ -72,6 +76,8 @@ pub async fn plan(
     purpose: Purpose<'_>,
     mut stop: StopSignal,
 ) -> Diagnosed<(Plan, Evaluator)> {
+    let invoking = (!options.invoke.is_empty()).then(|| without_changes(options));
+    let options = invoking.as_ref().unwrap_or(options);
     let prepared = match prepare(context, schemas, state, variables, options, purpose).await {
         Ok(prepared) => prepared,
         Err(Unprepared::Failed(errors)) => return Diagnosed::failed(errors),
@@ -95,6 +101,7 @@ pub async fn plan(
         orphans,
         included,
         changes: Vec::new(),
+        invocations: Vec::new(),
         changes_of: HashMap::new(),
         pending_changes: PendingChanges::default(),
         moved: if is_preceded_by_plan(options) { HashMap::new() } else { moved },
@@ -115,6 +122,11 @@ pub async fn plan(
         walker.diagnostics.push(stopped());
     }
     walker.into_plan(&moves)
+}
+
+/// Returns the options with which the objects that an invoked action refers to are read.
+fn without_changes(options: &PlanOptions) -> PlanOptions {
+    PlanOptions { mode: Mode::RefreshOnly, ..options.clone() }
 }
 
 /// Whether a normal plan is created before a destroy plan, to give moved objects their new
@@ -138,6 +150,7 @@ struct PlanWalk<'a> {
     included: targets::Included,
     metas: PersistedMetas<'a>,
     changes: Vec<ResourceChange>,
+    invocations: Vec<ActionInvocation>,
     changes_of: HashMap<ResourceAddress, Vec<usize>>,
     pending_changes: PendingChanges,
     /// The previous addresses of moved objects.
@@ -183,6 +196,11 @@ enum Pending {
         repetition: RepetitionData,
     },
     Close(Box<Lease>),
+    /// Plan an invocation of an action.
+    Invocation {
+        address: ActionInstanceAddress,
+        trigger: Box<InvocationTrigger>,
+    },
     /// Read an object and plan its destruction.
     Destroy {
         address: ResourceInstanceAddress,
@@ -240,6 +258,10 @@ enum Outcome {
         keep: bool,
         result: Box<Diagnosed<DestroyOutcome>>,
     },
+    Invocation {
+        invocation: Box<ActionInvocation>,
+        diagnostics: Diagnostics,
+    },
 }
 
 impl From<SharedOutcome> for Outcome {
@@ -272,8 +294,12 @@ impl Walker for PlanWalk<'_> {
             | Node::DestroyBarrier { .. }
             | Node::Expand(_)
             | Node::PlannedChange(_)
+            | Node::Invocations(_)
+            | Node::List(..)
             | Node::DependentsDone(_)
             | Node::CheckBarrier => VisitResult::Done,
+            Node::Action(address) => self.visit_action(address),
+            Node::ActionTriggers(address) => self.visit_action_triggers(address),
             Node::Close(address) => VisitResult::Operations(
                 self.ephemerals
                     .take(address)
@@ -322,6 +348,7 @@ impl Walker for PlanWalk<'_> {
             Pending::Data { address, repetition } => self.start_data(address, repetition),
             Pending::Open { address, repetition } => self.start_open(address, &repetition),
             Pending::Close(lease) => start_close(lease),
+            Pending::Invocation { address, trigger } => self.start_invocation(address, *trigger),
             Pending::Destroy { address, deposed, object, provider, reason } => {
                 self.start_destroy(address, deposed, object, &provider, reason, false)
             }
@@ -346,6 +373,9 @@ impl Walker for PlanWalk<'_> {
             }
             Outcome::Destroyed { subject, deposed, keep, result } => {
                 self.destroyed(&subject, deposed, keep, *result)
+            }
+            Outcome::Invocation { invocation, diagnostics } => {
+                self.planned_invocation(*invocation, diagnostics)
             }
         };
         well.into()

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use wardian_address::{ProviderAddress, ProviderConfigAddress, ResourceMode};
-use wardian_config::Resource;
-use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
+use wardian_config::{ActionBlock, ListBlock, Resource};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, did_you_mean};
 use wardian_plugin::{
     CallContext, ClientCapabilities, ConfigureRequest, PluginDiagnostics, Provider, ProviderSchema,
     ProviderSource, RedactingProvider, Schema, SensitiveValues,
@@ -116,6 +116,11 @@ impl Schemas {
         }
     }
 
+    /// Returns the schema of an action type.
+    pub fn action(&self, address: &ProviderAddress, type_name: &str) -> Option<&Arc<Schema>> {
+        self.provider(address)?.actions.get(type_name)
+    }
+
     /// Returns the resource types or data sources of a provider, for suggestions.
     pub fn type_names(&self, address: &ProviderAddress, mode: ResourceMode) -> Vec<Str> {
         let Some(provider) = self.provider(address) else { return Vec::new() };
@@ -199,6 +204,45 @@ pub fn unknown_type(schemas: &Schemas, resource: &Resource, provider: &ProviderC
     )
     .at(resource.type_span.clone())
     .in_block(resource.context())
+}
+
+/// Returns the error for an action type that the provider does not have.
+pub fn unknown_action_type(
+    schemas: &Schemas,
+    action: &ActionBlock,
+    provider: &ProviderConfigAddress,
+) -> Diagnostic {
+    let known = schemas.provider(&provider.provider).into_iter().flat_map(|schema| schema.actions.keys());
+    let advice = did_you_mean(&action.type_name, known.map(|name| &**name));
+    let detail = format!(
+        "The provider {} does not support the action type \"{}\".{advice}",
+        provider.provider.for_display(),
+        action.type_name
+    );
+    Diagnostic::error("Invalid action type", detail).at(action.type_span.clone()).in_block(action.context())
+}
+
+/// Returns the error for a resource type whose objects the provider cannot list.
+pub fn unknown_list_type(
+    schemas: &Schemas,
+    list: &ListBlock,
+    provider: &ProviderConfigAddress,
+) -> Diagnostic {
+    let known =
+        schemas.provider(&provider.provider).into_iter().flat_map(|schema| schema.list_resources.keys());
+    let known: Vec<&str> = known.map(|name| &**name).collect();
+    let advice = did_you_mean(&list.type_name, known.iter().copied());
+    let advice = match known.as_slice() {
+        [] => " It cannot list any objects.".to_owned(),
+        _ if advice.is_empty() => format!(" It can list objects of these types: {}.", known.join(", ")),
+        _ => advice,
+    };
+    let detail = format!(
+        "The provider {} cannot list objects of the type \"{}\".{advice}",
+        provider.provider.for_display(),
+        list.type_name
+    );
+    Diagnostic::error("Invalid list resource", detail).at(list.type_span.clone()).in_block(list.context())
 }
 
 /// Starts a provider and configures it. The configuration may have marks.

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use wardian_address::{AbsoluteResourceAddress, ResourceAddress, ResourceInstanceAddress};
+use wardian_address::{AbsoluteResourceAddress, ActionAddress, ResourceAddress, ResourceInstanceAddress};
 use wardian_state::State;
 
 use crate::graph::{NodeId, NodeSet};
 use crate::nodes::{Node, NodeGraph};
-use crate::plan::{Action, Mode, Plan, PlanOptions, TargetAddress};
+use crate::plan::{Action, InvocationTrigger, InvokeAddress, Mode, Plan, PlanOptions, TargetAddress};
 use crate::transitive_dependencies::TransitiveDependencies;
 
 /// The nodes and instances that a run visits.
@@ -45,7 +45,7 @@ pub fn included<'a>(
         })
         .map(|(id, _)| id)
         .collect();
-    let mut nodes = graph.closure(roots.iter().copied());
+    let mut nodes = closure_with_triggers(graph, roots.iter().copied());
     let direct_only = graph.closure(roots.iter().flat_map(|id| graph.dependencies(*id)));
     let needed = graph
         .iter()
@@ -69,6 +69,40 @@ pub fn included<'a>(
     // Also include the local values and module outputs from which these outputs are computed.
     nodes.union_with(&graph.closure(outputs.map(|(id, _)| id)));
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
+}
+
+/// Returns the nodes for which `roots` wait, the roots themselves, and the invocations that the
+/// changes of these resources trigger. Cost: O(nodes + edges).
+fn closure_with_triggers(graph: &NodeGraph, roots: impl Iterator<Item = NodeId>) -> NodeSet {
+    let mut nodes = NodeSet::with_capacity(graph.size());
+    let mut open: Vec<NodeId> = roots.collect();
+    while let Some(node) = open.pop() {
+        if nodes.put(node.index()) {
+            continue;
+        }
+        open.extend(graph.dependencies(node));
+        if let Node::Resource(address) = graph.node(node) {
+            open.extend(graph.id(&Node::ActionTriggers(address.clone())));
+        }
+    }
+    nodes
+}
+
+/// Returns the nodes that are required to invoke actions.
+pub fn included_for_actions(graph: &NodeGraph, invoke: &[InvokeAddress]) -> Included {
+    let roots = invoke.iter().filter_map(|requested| graph.id(&Node::Action(requested.config())));
+    let nodes = graph.closure(roots);
+    let needed = resources_in(graph, &nodes);
+    Included { nodes: Some(nodes), targets: Vec::new(), excludes: Vec::new(), needed }
+}
+
+fn resources_in(graph: &NodeGraph, nodes: &NodeSet) -> Vec<ResourceAddress> {
+    let included = graph.iter().filter(|(id, _)| nodes.contains(id.index()));
+    let addresses = included.filter_map(|(_, node)| match node {
+        Node::Resource(address) => Some(address.clone()),
+        _ => None,
+    });
+    addresses.collect()
 }
 
 /// Returns the nodes of a destroy plan: the targets, their dependents, and the nodes that are
@@ -208,9 +242,15 @@ impl Included {
     /// Returns the nodes to which a plan was limited, in the graph of its configuration. Nodes that
     /// an apply adds to the graph belong to changes in the plan, so they are always included.
     pub fn from_plan(graph: &NodeGraph, plan: &Plan) -> Self {
-        if plan.mode != Mode::Normal || !plan.is_partial() {
+        if plan.mode != Mode::Normal || !plan.is_partial() && !plan.is_requested_invocation() {
             return Self::everything();
         }
+        let invoked: HashSet<ActionAddress> = plan
+            .invocations
+            .iter()
+            .filter(|invocation| invocation.trigger == InvocationTrigger::Command)
+            .map(|invocation| invocation.address.config())
+            .collect();
         let changed: HashSet<ResourceAddress> =
             plan.changes.iter().map(|change| change.address.config()).collect();
         let roots = graph.iter().filter(|(_, node)| match node {
@@ -220,9 +260,10 @@ impl Included {
             Node::Output(path, name) => {
                 path.is_root() && plan.outputs.get(name).is_some_and(|o| o.action != Action::NoOp)
             }
+            Node::Action(address) => invoked.contains(address),
             _ => false,
         });
-        let nodes = graph.closure(roots.map(|(id, _)| id));
+        let nodes = closure_with_triggers(graph, roots.map(|(id, _)| id));
         Self {
             nodes: Some(nodes),
             targets: plan.targets.clone(),

@@ -1,6 +1,8 @@
 //! Validates a configuration independently of variables and state: evaluates all expressions with
 //! unknown values, and calls providers to validate every block.
 
+mod action;
+mod list;
 mod provisioner;
 mod resource;
 
@@ -82,6 +84,12 @@ pub async fn validate(
                     diagnostics.extend(validating.await);
                 }
             }
+            Node::Action(address) => {
+                diagnostics.extend(action::validate(&evaluator, address).await);
+            }
+            Node::List(type_name, name) => {
+                diagnostics.extend(list::validate(&evaluator, type_name, name).await);
+            }
             Node::ModuleDone(path) => {
                 if let Some(node) = configuration.module(path) {
                     diagnostics.extend(validate_rest(&evaluator, path, &node.module));
@@ -92,11 +100,29 @@ pub async fn validate(
             | Node::DestroyBarrier { .. }
             | Node::Expand(_)
             | Node::PlannedChange(_)
+            | Node::ActionTriggers(_)
+            | Node::Invocations(_)
             | Node::Check(..)
             | Node::Close(_)
             | Node::DependentsDone(_)
             | Node::CheckBarrier => {}
         }
+    }
+    diagnostics
+}
+
+/// Validates the lists in query files, without the other objects of the configuration.
+pub async fn validate_lists(
+    context: &EngineContext,
+    schemas: &Schemas,
+    reported: ReportedReferences,
+) -> Diagnostics {
+    let mut evaluator = context.evaluator(schemas, Phase::Validate, clock::now());
+    evaluator.reported = Arc::new(reported);
+    evaluator.values.add_root();
+    let mut diagnostics = Diagnostics::new();
+    for (type_name, name) in context.configuration.root().module.lists.keys() {
+        diagnostics.extend(list::validate(&evaluator, type_name, name).await);
     }
     diagnostics
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use wardian_address::{InstanceKey, ModuleInstance, ModulePath, ResourceInstanceAddress, ResourceMode};
+use wardian_config::ActionKey;
 use wardian_plugin::SensitiveValues;
 use wardian_value::{Str, Type, Value};
 
@@ -107,6 +108,10 @@ pub struct ModuleValues {
     object: OnceLock<Value>,
     calls: HashMap<Str, Call>,
     resources: HashMap<ResourceKey, ResourceValues>,
+    /// The instances of actions, by type and name.
+    pub actions: HashMap<ActionKey, Repetition>,
+    /// The results of lists, by resource type and name.
+    pub lists: HashMap<(Str, Str), Value>,
 }
 
 /// A module call in one instance of the caller.

@@ -486,7 +486,12 @@ fn plugin_file_name(
     names.sort();
     let prefix = format!("terraform-provider-{}", address.type_name());
     let of_provisioner = provisioner_name(address).map(|own| format!("terraform-provisioner-{own}"));
+    // In the names of libraries, cargo replaces `-` by `_`.
+    let of_cargo = format!("{}.wasm", prefix.replace('-', "_"));
     let is_named = |name: &&String| {
+        if **name == of_cargo {
+            return true;
+        }
         let prefixes = std::iter::once(&prefix).chain(&of_provisioner);
         let mut rests = prefixes.filter_map(|prefix| name.strip_prefix(prefix.as_str()));
         rests.any(|rest| rest.is_empty() || rest.starts_with(['_', '.']))

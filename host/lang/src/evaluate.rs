@@ -204,8 +204,13 @@ impl Evaluation<'_> {
         }
         let reference = name.reference()?;
         let mut steps = &name.steps[name.consumed..];
-        let indexable =
-            matches!(reference.subject, ReferenceSubject::Resource { .. } | ReferenceSubject::Module(_));
+        let indexable = matches!(
+            reference.subject,
+            ReferenceSubject::Resource { .. }
+                | ReferenceSubject::Module(_)
+                | ReferenceSubject::Action { .. }
+                | ReferenceSubject::List { .. }
+        );
         let mut index = None;
         let mut marks = Marks::NONE;
         if indexable && let Some(first) = steps.first() {

@@ -28,6 +28,18 @@ pub enum ReferenceSubject {
         kind: Str,
         name: Str,
     },
+    /// `action.type.name`
+    Action {
+        /// The action type, such as `aws_lambda_invoke`.
+        kind: Str,
+        name: Str,
+    },
+    /// `list.type.name`
+    List {
+        /// The resource type whose objects are listed.
+        kind: Str,
+        name: Str,
+    },
     /// `module.name`
     Module(Str),
     /// `each.key`
@@ -85,7 +97,9 @@ impl Reference {
             |position: usize| matches!(self.remaining.get(position), Some(PathStep::Attribute(_)));
         let keys = usize::from(is_key(0));
         let count = match self.subject {
-            ReferenceSubject::Resource { .. } => keys,
+            ReferenceSubject::Resource { .. }
+            | ReferenceSubject::Action { .. }
+            | ReferenceSubject::List { .. } => keys,
             ReferenceSubject::Module(_) => keys + usize::from(is_attribute(keys)),
             _ => 0,
         };
@@ -191,6 +205,8 @@ impl fmt::Display for ReferenceSubject {
                 ReferenceMode::Data => write!(f, "data.{kind}.{name}"),
                 ReferenceMode::Ephemeral => write!(f, "ephemeral.{kind}.{name}"),
             },
+            Self::Action { kind, name } => write!(f, "action.{kind}.{name}"),
+            Self::List { kind, name } => write!(f, "list.{kind}.{name}"),
             Self::Module(name) => write!(f, "module.{name}"),
             Self::EachKey => f.write_str("each.key"),
             Self::EachValue => f.write_str("each.value"),
@@ -248,6 +264,15 @@ pub(crate) fn resolve_names(traversal: &Traversal) -> Option<(ReferenceSubject, 
             (ReferenceSubject::Resource { mode, kind, name }, 2)
         }
         "template" | "lazy" | "arg" => return None,
+        // With only one name, the reference is one to a resource of the type `action` or `list`.
+        "action" | "list" if attribute(traversal, 1).is_some() => {
+            let (kind, name) = (name?.clone(), attribute(traversal, 1)?.clone());
+            if root == "action" {
+                (ReferenceSubject::Action { kind, name }, 2)
+            } else {
+                (ReferenceSubject::List { kind, name }, 2)
+            }
+        }
         _ => {
             let (mode, kind) = (ReferenceMode::Managed, traversal.root.clone());
             (ReferenceSubject::Resource { mode, kind, name: name?.clone() }, 1)

@@ -1,12 +1,16 @@
 //! Serves gRPC over one HTTP/2 connection: converts frames to messages, and messages to calls.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use h2::SendStream;
 use h2::server::SendResponse;
 use http::{HeaderMap, HeaderValue, Request, Response};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tonic::{Code, Status};
+use wardian_plugin::Continue;
 
 use super::service::Service;
 use crate::http2::Bidirectional;
@@ -64,6 +68,12 @@ async fn call(
             answered
         }
         ("grpc.health.v1.Health", "Check") => answer(&mut respond, Ok(Bytes::from_static(HEALTHY))),
+        ("tfplugin5.Provider" | "tfplugin6.Provider", rpc) if Service::is_streaming(rpc) => {
+            match message(request.into_body()).await {
+                Ok(message) => stream(rpc, message, &mut respond, service).await,
+                Err(status) => answer(&mut respond, Err(status)),
+            }
+        }
         ("tfplugin5.Provider" | "tfplugin6.Provider", rpc) => {
             let result = match message(request.into_body()).await {
                 Ok(message) => service.call(rpc, message).await,
@@ -73,6 +83,75 @@ async fn call(
         }
         _ => answer(&mut respond, Err(Status::new(Code::Unimplemented, format!("there is no {path}")))),
     }
+}
+
+/// Serves a call with several responses. Responses that the host has not received yet are limited.
+async fn stream(
+    rpc: &str,
+    message: Bytes,
+    respond: &mut SendResponse<Bytes>,
+    service: &Service,
+) -> Result<(), h2::Error> {
+    let mut stream = respond.send_response(head(), false)?;
+    let (sender, mut receiver) = mpsc::unbounded_channel::<Bytes>();
+    let queued = AtomicUsize::new(0);
+    let is_too_large = AtomicBool::new(false);
+    let work = async {
+        let mut send = |message: Bytes| {
+            let length = message.len();
+            if queued.fetch_add(length, Ordering::Relaxed) + length > MAX_MESSAGE_LENGTH {
+                is_too_large.store(true, Ordering::Relaxed);
+                return Continue::Stop;
+            }
+            // The receiver is dropped when the host has closed the stream.
+            if sender.send(message).is_ok() { Continue::Yes } else { Continue::Stop }
+        };
+        let result = service.stream(rpc, message, &mut send).await;
+        drop(sender);
+        result
+    };
+    let forward = async {
+        while let Some(message) = receiver.recv().await {
+            if let Err(error) = send_message(&mut stream, &message).await {
+                receiver.close();
+                return Err(error);
+            }
+            queued.fetch_sub(message.len(), Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    let (result, forwarded) = tokio::join!(work, forward);
+    forwarded?;
+    let result = if is_too_large.load(Ordering::Relaxed) {
+        Err(Status::new(Code::ResourceExhausted, "the responses are too large"))
+    } else {
+        result
+    };
+    let mut trailers = HeaderMap::new();
+    match result {
+        Ok(()) => _ = trailers.insert("grpc-status", HeaderValue::from_static("0")),
+        // A message that is not a valid header value is omitted, since the code is sufficient.
+        Err(status) => drop(status.add_header(&mut trailers)),
+    }
+    stream.send_trailers(trailers)
+}
+
+/// Sends a message when the host has enough capacity for it.
+async fn send_message(stream: &mut SendStream<Bytes>, message: &Bytes) -> Result<(), h2::Error> {
+    let mut frame = BytesMut::with_capacity(message.len() + FRAME_HEAD);
+    frame.put_u8(0);
+    frame.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    frame.extend_from_slice(message);
+    let mut frame = frame.freeze();
+    while !frame.is_empty() {
+        stream.reserve_capacity(frame.len());
+        let Some(capacity) = poll_fn(|context| stream.poll_capacity(context)).await else {
+            return Err(h2::Reason::CANCEL.into());
+        };
+        let part = frame.split_to(capacity?.min(frame.len()));
+        stream.send_data(part, false)?;
+    }
+    Ok(())
 }
 
 /// Reads the message of a request. Returns an error if the request contains more than one message.

@@ -1,5 +1,7 @@
 //! Encodes schemas in the responses of either protocol version.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, IdentitySchema,
@@ -29,18 +31,29 @@ pub(super) fn of_six(schema: &ProviderSchema) -> six::get_provider_schema::Respo
             .iter()
             .map(|(n, s)| (n.to_string(), six_schema(s)))
             .collect(),
+        list_resource_schemas: schema
+            .list_resources
+            .iter()
+            .map(|(n, s)| (n.to_string(), six_schema(s)))
+            .collect(),
+        action_schemas: schema
+            .actions
+            .iter()
+            .map(|(n, s)| (n.to_string(), six::ActionSchema { schema: Some(six_schema(s)) }))
+            .collect(),
         ..six::get_provider_schema::Response::default()
     }
 }
 
 /// Encodes all schemas in protocol 5, which has no nested attributes.
 pub(super) fn of_five(schema: &ProviderSchema) -> Result<five::get_provider_schema::Response, ServeError> {
-    let all = |kind: &'static str, table: &SchemaTable| {
-        let one = |(name, schema): (&Str, &std::sync::Arc<Schema>)| {
-            Ok((name.to_string(), five_schema(&format!("{kind} {name:?}"), schema)?))
+    let all =
+        |kind: &'static str, table: &SchemaTable| -> Result<HashMap<String, five::Schema>, ServeError> {
+            let one = |(name, schema): (&Str, &std::sync::Arc<Schema>)| {
+                Ok((name.to_string(), five_schema(&format!("{kind} {name:?}"), schema)?))
+            };
+            table.iter().map(one).collect()
         };
-        table.iter().map(one).collect::<Result<_, ServeError>>()
-    };
     Ok(five::get_provider_schema::Response {
         provider: Some(five_schema("provider configuration", &schema.provider)?),
         resource_schemas: all("resource", &schema.resources)?,
@@ -54,6 +67,11 @@ pub(super) fn of_five(schema: &ProviderSchema) -> Result<five::get_provider_sche
         server_capabilities: Some(capabilities(schema)),
         functions: functions(schema),
         ephemeral_resource_schemas: all("ephemeral resource", &schema.ephemeral_resources)?,
+        list_resource_schemas: all("list resource", &schema.list_resources)?,
+        action_schemas: all("action", &schema.actions)?
+            .into_iter()
+            .map(|(name, schema)| (name, five::ActionSchema { schema: Some(schema) }))
+            .collect(),
         ..five::get_provider_schema::Response::default()
     })
 }
@@ -76,6 +94,8 @@ pub(super) fn metadata(schema: &ProviderSchema) -> m::get_metadata::Response {
             .map(|name| m::get_metadata::FunctionMetadata { name: name.to_string() })
             .collect(),
         ephemeral_resources: types(&schema.ephemeral_resources),
+        list_resources: types(&schema.list_resources),
+        actions: types(&schema.actions),
     }
 }
 

@@ -3,8 +3,7 @@
 //! Values are encoded and decoded with the types that the provider's own schema implies. An invalid
 //! request is rejected with a status; failures inside the provider are reported in its diagnostics.
 //!
-//! Lists and actions are not served: hosts generally request them only if the schema declares any,
-//! and the schema that this module returns declares none.
+//! Calls with several responses are in [`streaming`](super::streaming).
 
 use std::sync::Arc;
 
@@ -33,20 +32,20 @@ pub(super) struct Service {
 }
 
 /// The response to a call.
-type Answer = Result<Bytes, Status>;
+pub(super) type Answer = Result<Bytes, Status>;
 
-fn request<Q: Message + Default>(bytes: Bytes) -> Result<Q, Status> {
+pub(super) fn request<Q: Message + Default>(bytes: Bytes) -> Result<Q, Status> {
     Q::decode(bytes).map_err(|error| {
         Status::new(Code::InvalidArgument, format!("the request is not a valid protocol message: {error}"))
     })
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "the last expression of each call")]
-fn answer(message: &impl Message) -> Answer {
+pub(super) fn answer(message: &impl Message) -> Answer {
     Ok(message.encode_to_vec().into())
 }
 
-fn type_of<'a>(table: &'a SchemaTable, kind: &str, name: &str) -> Result<&'a Type, Status> {
+pub(super) fn type_of<'a>(table: &'a SchemaTable, kind: &str, name: &str) -> Result<&'a Type, Status> {
     let schema = table.get(name).map(|schema| schema.implied_type());
     schema.ok_or_else(|| Status::new(Code::InvalidArgument, format!("there is no {kind} {name:?}")))
 }
@@ -85,6 +84,9 @@ impl Service {
             "RenewEphemeralResource" => self.renew(body).await,
             "CloseEphemeralResource" => self.close(body).await,
             "CallFunction" => self.function(body).await,
+            "ValidateListResourceConfig" => self.validate_list(body).await,
+            "ValidateActionConfig" => self.validate(ConfigKind::Action, body).await,
+            "PlanAction" => self.plan_action(body).await,
             "StopProvider" | "Stop" => {
                 let error = self.provider.stop().await.err().unwrap_or_default();
                 answer(&m::stop_provider::Response { error })
@@ -93,7 +95,7 @@ impl Service {
         }
     }
 
-    async fn schema(&self) -> Result<Arc<ProviderSchema>, Status> {
+    pub(super) async fn schema(&self) -> Result<Arc<ProviderSchema>, Status> {
         self.provider.schema(&CallContext::default()).await.map_err(|reported| {
             let reported: Vec<String> =
                 reported.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect();
@@ -152,7 +154,8 @@ impl Service {
             ConfigKind::EphemeralResource => {
                 type_of(&schema.ephemeral_resources, "ephemeral resource", name)?
             }
-            ConfigKind::Resource | ConfigKind::Action => type_of(&schema.resources, "resource", name)?,
+            ConfigKind::Resource => type_of(&schema.resources, "resource", name)?,
+            ConfigKind::Action => type_of(&schema.actions, "action", name)?,
         };
         let config = taken("the configuration", request.config.as_ref(), ty)?;
         let request = ValidateConfigRequest {
@@ -195,7 +198,7 @@ impl Service {
         })
     }
 
-    async fn identity_type(&self, name: &str) -> Result<Option<Type>, Status> {
+    pub(super) async fn identity_type(&self, name: &str) -> Result<Option<Type>, Status> {
         Ok(self.schema().await?.identities.get(name).map(|schema| schema.implied_type()))
     }
 

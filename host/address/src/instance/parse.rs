@@ -3,8 +3,8 @@
 use wardian_value::Str;
 
 use super::{
-    InstanceKey, ModuleInstance, ModulePath, ModuleStep, ProviderConfigAddress, ResourceAddress,
-    ResourceInstanceAddress, ResourceMode, quote,
+    ActionAddress, ActionInstanceAddress, InstanceKey, ModuleInstance, ModulePath, ModuleStep,
+    ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode, quote,
 };
 use crate::{ProviderAddress, ProviderAddressError};
 
@@ -68,6 +68,23 @@ pub(super) fn resource(text: &str) -> Result<ResourceAddress, InstanceAddressErr
             return Err(Problem::UnexpectedKey);
         }
         Ok(ResourceAddress { module, mode, type_name, name })
+    })
+}
+
+pub(super) fn action_instance(text: &str) -> Result<ActionInstanceAddress, InstanceAddressError> {
+    parse_all(text, "an action instance address", |parser| {
+        let module = parser.modules()?;
+        let (type_name, name) = parser.action()?;
+        let key = parser.key()?;
+        Ok(ActionInstanceAddress { module, type_name, name, key })
+    })
+}
+
+pub(super) fn action(text: &str) -> Result<ActionAddress, InstanceAddressError> {
+    parse_all(text, "an action address", |parser| {
+        let module = parser.unkeyed_modules()?;
+        let (type_name, name) = parser.action()?;
+        Ok(ActionAddress { module, type_name, name })
     })
 }
 
@@ -182,6 +199,17 @@ impl Parser<'_> {
             return Err(Problem::UnexpectedKey);
         }
         Ok(instance.path())
+    }
+
+    fn action(&mut self) -> Result<(Str, Str), Problem> {
+        match self.rest.strip_prefix("action.") {
+            Some(rest) => self.rest = rest,
+            None if self.rest.is_empty() => return Err(Problem::Missing("action.TYPE.NAME")),
+            None => return Err(Problem::Rest(self.rest.to_owned())),
+        }
+        let type_name = self.name()?;
+        self.dot("the action's name")?;
+        Ok((type_name, self.name()?))
     }
 
     fn resource(&mut self) -> Result<(ResourceMode, Str, Str), Problem> {

@@ -140,6 +140,9 @@ pub(crate) struct ValidateArguments {
     /// Do not check test files.
     #[arg(long)]
     pub(crate) no_tests: bool,
+    /// Also check query files.
+    #[arg(long)]
+    pub(crate) query: bool,
     /// The directory of test files, relative to the configuration. The default is `tests`.
     #[arg(long, value_name = "PATH")]
     pub(crate) test_directory: Option<PathBuf>,

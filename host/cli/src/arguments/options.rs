@@ -9,7 +9,7 @@ use wardian_address::ResourceInstanceAddress;
 use wardian_app::protected_files::NamedFile;
 use wardian_app::state_access::{LockOptions, StateOutOptions};
 use wardian_app::untrusted::ConfigurationTrust;
-use wardian_engine::TargetAddress;
+use wardian_engine::{InvokeAddress, TargetAddress};
 
 use super::VariableArguments;
 use super::values::{duration, parallelism};
@@ -175,6 +175,9 @@ pub(crate) struct PlanningArguments {
     /// Only update the state to match the remote objects.
     #[arg(long)]
     pub(crate) refresh_only: bool,
+    /// Only invoke this action or action instance; change no resources. Repeatable.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) invoke: Vec<InvokeAddress>,
     #[command(flatten)]
     pub(crate) scope: ScopeArguments,
 }
@@ -222,6 +225,14 @@ impl PlanningArguments {
                 "Incompatible options",
                 "-refresh-only updates the state from the remote objects, so it cannot be combined with \
                  -refresh=false.",
+            ));
+        }
+        let is_scoped = self.scope.is_partial() || !self.scope.replace.is_empty();
+        if !self.invoke.is_empty() && (self.destroy || self.refresh_only || is_scoped) {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "-invoke plans only the invocation of actions, so it cannot be combined with -destroy, \
+                 -refresh-only, -replace, -target or -exclude.",
             ));
         }
         self.scope.check_replace(!self.destroy && !self.refresh_only)

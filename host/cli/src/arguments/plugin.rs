@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use wardian_address::{ProviderAddress, Version};
 
+use super::authoring::{
+    PluginCheckArguments, PluginComponentizeArguments, PluginDeclareArguments, PluginDevArguments,
+    PluginDocsArguments, PluginNewArguments,
+};
 use super::options::ColorArguments;
 use super::serve::BundleArguments;
 
@@ -31,6 +35,36 @@ pub(crate) enum PluginCommand {
     Bundle(BundleArguments),
     /// Manage the cache of downloaded provider packages.
     Cache(PluginCacheArguments),
+    /// Check a component before its release.
+    ///
+    /// Checks its imports and exports, its declaration and its schemas, and reports its size. The
+    /// schemas are requested from the component, which runs in the sandbox without any access.
+    Check(PluginCheckArguments),
+    /// Convert a core module to a component.
+    ///
+    /// Embeds the plugin's world, adapts WASI 0.1 to WASI 0.2, and declares the capabilities in the
+    /// file next to the module that has the extension .capabilities.json.
+    Componentize(PluginComponentizeArguments),
+    /// Declare the capabilities that a component needs.
+    ///
+    /// For components that were built without the Rust SDK, whose export macro declares
+    /// capabilities. Users approve each capability before the component runs.
+    Declare(Box<PluginDeclareArguments>),
+    /// Build a provider, plan its example and run its tests, after each change.
+    ///
+    /// Starts `cargo`, overrides the provider with the built component, and grants it the capabilities
+    /// that it declares, for these plans only.
+    Dev(PluginDevArguments),
+    /// Write the documentation of a provider in the layout of provider registries.
+    ///
+    /// Pages are generated from the schema and from examples/; templates in templates/ replace them.
+    /// Guides are not changed.
+    Docs(PluginDocsArguments),
+    /// Create the project of a new provider.
+    ///
+    /// The project builds: it contains a resource and a data source with tests, an example
+    /// configuration with its tests and policy, and workflows for tests and releases.
+    New(PluginNewArguments),
     /// Build a release of a provider, for a provider registry or an OCI registry.
     ///
     /// With -dir, writes the files of a release: packages, component, manifest and SHA256SUMS,

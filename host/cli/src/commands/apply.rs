@@ -99,8 +99,10 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
         return saved(context, path, arguments).await;
     }
     let scope = &arguments.planning.scope;
+    let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation)?;
+    options.invoke.clone_from(&arguments.planning.invoke);
     let request = OperationRequest {
-        options: plan_options(mode(&arguments.planning), scope, arguments.operation)?,
+        options,
         variables: &scope.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
@@ -184,11 +186,11 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     let scope = &planning.scope;
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
     let mut warnings = Diagnostics::new();
-    if shapes_plan || scope.is_partial() || !scope.replace.is_empty() {
+    if shapes_plan || scope.is_partial() || !scope.replace.is_empty() || !planning.invoke.is_empty() {
         warnings.push(Diagnostic::warning(
             "Options without effect on a saved plan",
             "The actions of a saved plan were determined when it was created. Pass -destroy, -refresh-only, \
-             -refresh=false, -target, -exclude and -replace to `wardian plan` instead.",
+             -refresh=false, -target, -exclude, -replace and -invoke to `wardian plan` instead.",
         ));
     }
     let parallelism = arguments.operation.parallelism;

@@ -21,7 +21,7 @@ use wardian_app::sentence;
 use wardian_app::state_access;
 use wardian_app::test_suite::TestFiles;
 use wardian_app::untrusted::ConfigurationTrust;
-use wardian_config::Configuration;
+use wardian_config::{Configuration, QueryFiles};
 use wardian_diagnostic::Diagnostic;
 use wardian_download::NetworkAccess;
 use wardian_install::installed::install;
@@ -55,6 +55,10 @@ impl CommandSpec for InitArguments {
 
     fn output_kind(&self) -> OutputKind {
         if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    fn query_files(&self) -> QueryFiles {
+        QueryFiles::Included
     }
 
     fn trust(&self) -> ConfigurationTrust {

@@ -75,6 +75,7 @@ impl CommandSpec for PlanArguments {
 async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     let scope = &arguments.planning.scope;
     let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation)?;
+    options.invoke.clone_from(&arguments.planning.invoke);
     if context.app.confinement.is_some() {
         let written = arguments.out.iter().chain(&arguments.generate_config_out);
         written.into_iter().try_for_each(|path| untrusted::check_written(path))?;

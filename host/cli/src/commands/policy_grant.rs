@@ -10,7 +10,7 @@ use wardian_app::requirements;
 use wardian_app::sentence;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_download::NetworkAccess;
-use wardian_install::package::{ComponentArtifact, PluginArtifact};
+use wardian_install::package::{ComponentArtifact, PluginArtifact, open_override};
 use wardian_install::selection::{
     LockFilePolicy, Requirements, SelectionError, SelectionOptions, VersionPolicy, select,
 };
@@ -195,6 +195,16 @@ async fn chosen(context: &CommandContext, arguments: &PolicyGrantArguments) -> O
     }
     let lock = context.app.lock_file()?;
     let sources = context.app.network_sources(&context.app.network(NetworkAccess::Online)?)?;
+    if let Some(path) = sources.overrides.get(address) {
+        let opened = open_override(address, path).map_err(|error| {
+            let detail = sentence(&format!("{}: {error}", path.display()));
+            Failure::error("Unusable development override", detail)
+        })?;
+        return match opened {
+            PluginArtifact::Component(component) => Ok(component),
+            PluginArtifact::Native(_) => Err(Failure::error("Nothing to grant", native_detail(address))),
+        };
+    }
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
         lock_file: LockFilePolicy::Update,

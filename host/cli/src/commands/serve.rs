@@ -29,6 +29,8 @@ use wardian_printable::printable;
 const PARALLELISM: usize = 10;
 /// The prefix of the file names of native plugins.
 pub(crate) const PREFIX: &str = "terraform-provider-";
+/// The same prefix in the names of libraries, in which cargo replaces `-` by `_`.
+const CARGO_PREFIX: &str = "terraform_provider_";
 
 /// A plugin to serve.
 struct Served {
@@ -215,10 +217,12 @@ fn embedded(context: &CommandContext, address: &str) -> Option<ComponentArtifact
     }
 }
 
-/// Returns `dns` for `terraform-provider-dns_v1.2.3` and for `dns.wasm`.
-fn type_name(path: &Path) -> Option<String> {
+/// Returns `dns` for `terraform-provider-dns_v1.2.3`, for `dns.wasm`, and for
+/// `terraform_provider_dns.wasm`, which is cargo's name for the same component.
+pub(crate) fn type_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
-    let name = name.strip_prefix(PREFIX).unwrap_or(name);
+    let prefixes = [PREFIX, CARGO_PREFIX];
+    let name = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     let name = name.split(['_', '.']).next()?;
     (!name.is_empty()).then(|| name.to_owned())
 }
@@ -233,6 +237,7 @@ mod tests {
             ("/srv/terraform-provider-dns_v1.2.3", "dns"),
             ("terraform-provider-google-beta_v1.2.3.wasm", "google-beta"),
             ("dns.wasm", "dns"),
+            ("target/terraform_provider_dns.wasm", "dns"),
         ] {
             assert_eq!(type_name(Path::new(file)).as_deref(), Some(name));
         }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use wardian_app::test_suite::{DEFAULT_TEST_DIRECTORY, TestFiles};
 use wardian_app::untrusted::ConfigurationTrust;
-use wardian_config::Configuration;
+use wardian_config::{Configuration, QueryFiles};
 use wardian_diagnostic::Diagnostics;
 
 use crate::arguments::ValidateArguments;
@@ -40,6 +40,10 @@ impl CommandSpec for ValidateArguments {
 
     fn needs_workspace(&self) -> bool {
         false
+    }
+
+    fn query_files(&self) -> QueryFiles {
+        if self.query { QueryFiles::Included } else { QueryFiles::Ignored }
     }
 
     fn trust(&self) -> ConfigurationTrust {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use unicode_width::UnicodeWidthChar as _;
-use wardian_address::ResourceInstanceAddress;
+use wardian_address::{ActionInstanceAddress, ResourceInstanceAddress};
 use wardian_engine::Event;
 use wardian_printable::{PrintableText, append, printable};
 
@@ -39,9 +39,24 @@ pub(super) struct RunStatus {
     last_response: Instant,
 }
 
+#[derive(Debug, PartialEq, Eq)]
+enum OperationAddress {
+    Resource(ResourceInstanceAddress),
+    Action(ActionInstanceAddress),
+}
+
+impl std::fmt::Display for OperationAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Resource(address) => address.fmt(f),
+            Self::Action(address) => address.fmt(f),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct RunningOperation {
-    address: ResourceInstanceAddress,
+    address: OperationAddress,
     /// `creating`, for example.
     activity: String,
     /// The running provisioner.
@@ -69,11 +84,16 @@ impl RunStatus {
 
     /// Records an event. The cost is linear in the number of running operations.
     pub(super) fn record(&mut self, event: &Event<'_>, now: Instant) {
-        let Some((address, effect)) = self.effect(event) else { return };
-        let place = self.running.iter().position(|operation| operation.address == *address);
+        let (address, effect) = match self.action_effect(event) {
+            Some((address, effect)) => (OperationAddress::Action(address.clone()), effect),
+            None => {
+                let Some((address, effect)) = self.effect(event) else { return };
+                (OperationAddress::Resource(address.clone()), effect)
+            }
+        };
+        let place = self.running.iter().position(|operation| operation.address == address);
         match effect {
             Effect::Start(activity) => {
-                let address = address.clone();
                 self.running.push(RunningOperation { address, activity, provisioner: None, started: now });
                 return;
             }
@@ -91,6 +111,17 @@ impl RunStatus {
             Effect::Response => {}
         }
         self.last_response = now;
+    }
+
+    fn action_effect<'a>(&self, event: &Event<'a>) -> Option<(&'a ActionInstanceAddress, Effect)> {
+        Some(match event {
+            Event::ActionStarted { address, .. } => (*address, Effect::Start("running".to_owned())),
+            Event::ActionProgress { address, .. } => (*address, Effect::Response),
+            Event::ActionCompleted { address, .. } | Event::ActionFailed { address, .. } => {
+                (*address, Effect::End { counts: self.phase == Phase::Apply })
+            }
+            _ => return None,
+        })
     }
 
     fn effect<'a>(&self, event: &Event<'a>) -> Option<(&'a ResourceInstanceAddress, Effect)> {
@@ -120,7 +151,14 @@ impl RunStatus {
                 (*address, Effect::Provision(None))
             }
             Event::ProvisionOutput { address, .. } => (*address, Effect::Response),
-            Event::Importing { .. }
+            Event::ActionStarted { .. }
+            | Event::ActionProgress { .. }
+            | Event::ActionCompleted { .. }
+            | Event::ActionFailed { .. }
+            | Event::ListStarted { .. }
+            | Event::ListFound { .. }
+            | Event::ListCompleted { .. }
+            | Event::Importing { .. }
             | Event::Imported { .. }
             | Event::InProgress { .. }
             | Event::EphemeralInProgress { .. } => return None,

@@ -11,6 +11,7 @@ use wardian_value::{Str, Value};
 use super::state::StateObject;
 use super::state::module_tree::ModuleTree;
 
+mod actions;
 mod audit;
 mod changes;
 mod checks;
@@ -19,6 +20,7 @@ mod messages;
 mod objects;
 mod plan;
 mod policy;
+mod queries;
 mod schemas;
 mod test_messages;
 mod values;

@@ -6,9 +6,11 @@
 //! | module | output |
 //! |---|---|
 //! | [`plan`] | a plan, with `difference` (the changes) and `layout` (their text) |
+//! | [`component_check`] | the mistakes in a component and the parts of its size |
 //! | [`consent_view`] | the capability requests of a plugin |
 //! | [`plugin`] | a component's imports and capability requests |
 //! | [`policy`] | the effective policy of a plugin |
+//! | [`query`] | the results of a query |
 //! | [`state`] | a state, as differences without changes |
 //! | [`value`] | values as expressions |
 //! | [`json`] | plans, states, outputs and events as JSON |
@@ -17,6 +19,7 @@
 //! linear in the length of the output.
 
 pub(crate) mod audit;
+pub(crate) mod component_check;
 pub(crate) mod consent_view;
 mod difference;
 pub(crate) mod json;
@@ -24,6 +27,7 @@ mod layout;
 pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod policy;
+pub(crate) mod query;
 pub(crate) mod state;
 pub(crate) mod style;
 pub(crate) mod value;

@@ -18,6 +18,7 @@ use super::layout::{self, Context};
 use super::style::{Page, Style};
 use crate::product::Product;
 
+mod actions;
 mod drift;
 mod header;
 mod lines;
@@ -52,7 +53,8 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
     let has_drift = drift::write(&mut page, plan, options);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
     let outputs = output_differences(&plan.outputs);
-    if changes.is_empty() && outputs.is_empty() {
+    let invokes = !plan.invocations.is_empty();
+    if changes.is_empty() && outputs.is_empty() && !invokes {
         if !has_drift || plan.errored {
             write_no_changes(&mut page, plan, options);
         }
@@ -61,13 +63,17 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
             page.rule(options.width);
         }
         write_changes(&mut page, plan, &changes, options);
+        if changes.is_empty() && invokes {
+            actions::write_requested(&mut page, plan, options);
+            write_summary(&mut page, plan);
+        }
         write_outputs(&mut page, plan, &outputs);
         if !outputs.is_empty() && changes.iter().all(|change| !change.is_effective()) {
             page.push("\n");
             page.paragraph(options.product.outputs_note(), options.sentence_width());
         }
     }
-    let is_anything_to_do = has_drift || !changes.is_empty() || !outputs.is_empty();
+    let is_anything_to_do = has_drift || !changes.is_empty() || !outputs.is_empty() || invokes;
     if is_anything_to_do && !plan.errored {
         write_note(&mut page, note, options);
     }
@@ -76,9 +82,10 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
 
 /// Returns `Plan: 1 to import, 1 to add, 0 to change, 0 to destroy.`
 pub(crate) fn summary(counts: ChangeCounts) -> String {
-    let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
+    let ChangeCounts { add, change, destroy, import, forget: _, invoke } = counts;
     let import = if import > 0 { format!("{import} to import, ") } else { String::new() };
-    format!("Plan: {import}{add} to add, {change} to change, {destroy} to destroy.")
+    let actions = if invoke > 0 { format!(" Actions: {invoke} to invoke.") } else { String::new() };
+    format!("Plan: {import}{add} to add, {change} to change, {destroy} to destroy.{actions}")
 }
 
 /// Returns whether a change is shown. Removed data sources are not shown; objects that are only
@@ -103,10 +110,16 @@ fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], opti
     } else {
         append_line!(page, "{name} will perform the following actions:");
     }
+    let invocations = actions::Invocations::new(plan);
     for change in changes {
         page.push("\n");
         write_change(page, change, Cause::Planned, options.product);
+        invocations.write(page, change);
     }
+    write_summary(page, plan);
+}
+
+fn write_summary(page: &mut Page, plan: &Plan) {
     let summary = summary(plan.counts());
     let (start, rest) = summary.split_once(' ').unwrap_or((&summary, ""));
     page.push("\n");

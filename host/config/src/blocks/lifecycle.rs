@@ -4,9 +4,9 @@ use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Attribute, Block, Expression, ReferenceSubject, Traversal};
 
-use super::Condition;
 use super::check::conditions;
 use super::references::warn_of_quotes;
+use super::{ActionTrigger, Condition};
 use crate::content::Shape;
 use crate::names::block_kind;
 
@@ -25,6 +25,8 @@ pub struct Lifecycle {
     pub preconditions: Vec<Condition>,
     /// Conditions that must be true after the operation.
     pub postconditions: Vec<Condition>,
+    /// The actions that are invoked before or after the operation.
+    pub action_triggers: Vec<ActionTrigger>,
 }
 
 /// The arguments that may differ from the existing object's values.
@@ -43,11 +45,22 @@ impl Lifecycle {
             noun: "a lifecycle block",
             required: &[],
             optional: &["create_before_destroy", "prevent_destroy", "ignore_changes", "replace_triggered_by"],
-            blocks: &["precondition", "postcondition"],
+            blocks: &["action_trigger", "precondition", "postcondition"],
         };
         let content = SHAPE.read(&block.body, problems);
+        let action_triggers = content.unlabeled("action_trigger", problems);
         if mode != ResourceMode::Managed {
             let kind = block_kind(mode);
+            for trigger in &action_triggers {
+                let detail = format!(
+                    "Only the events of managed resources trigger actions, so action_trigger is not allowed in \
+                     a {kind} block."
+                );
+                problems.push(
+                    Diagnostic::error(format!("Invalid {kind} resource lifecycle argument"), detail)
+                        .at(trigger.header_span.clone()),
+                );
+            }
             for attribute in SHAPE.optional.iter().filter_map(|name| content.attribute(name)) {
                 let detail = format!(
                     "The lifecycle argument \"{}\" applies only to managed resources and is not allowed in a \
@@ -73,6 +86,13 @@ impl Lifecycle {
                 .unwrap_or_default(),
             preconditions: conditions(&content, "precondition", problems),
             postconditions: conditions(&content, "postcondition", problems),
+            action_triggers: match mode {
+                ResourceMode::Managed => action_triggers
+                    .into_iter()
+                    .map(|trigger| ActionTrigger::read(trigger, problems))
+                    .collect(),
+                ResourceMode::Data | ResourceMode::Ephemeral => Vec::new(),
+            },
         }
     }
 }

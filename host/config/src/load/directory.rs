@@ -9,12 +9,13 @@ use std::sync::Arc;
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, did_you_mean, system_reason};
 use wardian_lang::{Block, Body, SourceBytes, parse_body, parse_json_body};
 
-use super::file_blocks::{BLOCKS, file_body, title};
+use super::file_blocks::{BLOCKS, QUERY_BLOCKS, file_body, query_file_body, title};
 use super::overrides::{Originals, is_override};
 use crate::blocks::{
-    Check, Import, Local, ModuleCall, Moved, Output, ProviderConfig, Removed, Resource, Settings, Variable,
+    ActionBlock, Check, Import, ListBlock, Local, ModuleCall, Moved, Output, ProviderConfig, Removed,
+    Resource, Settings, Variable,
 };
-use crate::content::one_too_many;
+use crate::content::{one_too_many, unsupported_block};
 use crate::files::Files;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
@@ -33,6 +34,7 @@ pub(super) fn read(
     files: &dyn Files,
     directory: &Path,
     call: Option<CallOfDirectory<'_>>,
+    queries: QueryFiles,
     problems: &mut Diagnostics,
 ) -> Option<Module> {
     let listed = if directory == Path::new("") { Path::new(".") } else { directory };
@@ -43,7 +45,10 @@ pub(super) fn read(
             return None;
         }
     };
-    names.retain(|name| is_configuration(&name.to_string_lossy()));
+    names.retain(|name| {
+        let name = name.to_string_lossy();
+        is_configuration(&name) || queries == QueryFiles::Included && is_query(&name)
+    });
     names.sort();
     let mut module = Module { directory: directory.to_owned(), ..Module::default() };
     let (overrides, ordinary): (Vec<OsString>, Vec<OsString>) =
@@ -58,6 +63,10 @@ pub(super) fn read(
         module.files.push(Arc::clone(&file));
         let (body, found) = if is_json(&name) { parse_json_body(&file) } else { parse_body(&file) };
         problems.extend(found);
+        if is_query(&name) {
+            module.add_query_file(&body, problems);
+            continue;
+        }
         match &mut originals {
             Some(originals) if is_override(&name) => originals.override_with(&mut module, &body, problems),
             Some(originals) => {
@@ -71,12 +80,27 @@ pub(super) fn read(
     Some(module)
 }
 
+/// Whether the query files of a directory are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueryFiles {
+    #[default]
+    Ignored,
+    Included,
+}
+
 /// Returns true if a file is part of the module. Editors' temporary files are not part of it.
 fn is_configuration(name: &str) -> bool {
-    let temporary =
-        name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
     let stem = name.strip_suffix(".json").unwrap_or(name);
-    !temporary && extension(stem) == Some("tf")
+    !is_temporary(name) && extension(stem) == Some("tf")
+}
+
+/// Returns true if a file is a query file.
+pub(crate) fn is_query(name: &str) -> bool {
+    !is_temporary(name) && (name.ends_with(".tfquery.hcl") || name.ends_with(".tfquery.json"))
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 
 fn extension(name: &str) -> Option<&str> {
@@ -162,16 +186,63 @@ impl Module {
     fn add_file(&mut self, body: &Body, problems: &mut Diagnostics) {
         let mut found = Diagnostics::new();
         let body = file_body(body, &mut found);
+        self.add_blocks(&body, found, problems, Self::add_block);
+    }
+
+    /// Adds the blocks of a query file.
+    fn add_query_file(&mut self, body: &Body, problems: &mut Diagnostics) {
+        let mut found = Diagnostics::new();
+        let body = query_file_body(body, &mut found);
+        self.add_blocks(&body, found, problems, Self::add_query_block);
+    }
+
+    fn add_blocks(
+        &mut self,
+        body: &Body,
+        found: Diagnostics,
+        problems: &mut Diagnostics,
+        add: fn(&mut Self, &Block, &mut Diagnostics),
+    ) {
         let mut all: Vec<Diagnostic> = found.into_iter().collect();
         for block in &body.blocks {
             let mut found = Diagnostics::new();
-            self.add_block(block, &mut found);
+            add(self, block, &mut found);
             if !found.is_empty() {
                 all.extend(found.in_block(&title(block)));
             }
         }
         all.sort_by_key(|problem| problem.subject.as_ref().map(|span| span.start));
         problems.extend(all);
+    }
+
+    fn add_query_block(&mut self, block: &Block, problems: &mut Diagnostics) {
+        match &*block.kind {
+            "list" => {
+                if let Some(list) = ListBlock::read(block, problems) {
+                    let key = (list.type_name.clone(), list.name.clone());
+                    add(
+                        &mut self.lists,
+                        key,
+                        list,
+                        |l| &l.span,
+                        problems,
+                        |(kind, name)| {
+                            (
+                                format!("Duplicate list \"{kind}\" configuration"),
+                                format!("A {kind} list named \"{name}\""),
+                            )
+                        },
+                    );
+                }
+            }
+            "variable" | "locals" | "provider" => self.add_block(block, problems),
+            _ => problems.push(unsupported_block(
+                block,
+                "a query file",
+                QUERY_BLOCKS.into_iter(),
+                [].into_iter(),
+            )),
+        }
     }
 
     pub(super) fn add_block(&mut self, block: &Block, problems: &mut Diagnostics) {
@@ -223,6 +294,29 @@ impl Module {
                 if let Some(resource) = Resource::read(block, problems) {
                     self.add_resource(resource, problems);
                 }
+            }
+            "action" => {
+                if let Some(action) = ActionBlock::read(block, problems) {
+                    add(
+                        &mut self.actions,
+                        action.key(),
+                        action,
+                        |a| &a.span,
+                        problems,
+                        |(kind, name)| {
+                            (
+                                format!("Duplicate action \"{kind}\" configuration"),
+                                format!("A {kind} action named \"{name}\""),
+                            )
+                        },
+                    );
+                }
+            }
+            "list" => {
+                let detail = "A list block belongs in a query file, whose name ends with .tfquery.hcl or \
+                              .tfquery.json; `wardian query` runs it.";
+                problems
+                    .push(Diagnostic::error("Unsupported block type", detail).at(block.kind_span.clone()));
             }
             "module" => {
                 if let Some(call) = ModuleCall::read(block, problems) {

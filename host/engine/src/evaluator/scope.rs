@@ -215,6 +215,21 @@ impl<'a> ModuleScope<'a> {
         Err(Self::invalid("Ephemeral resource instance has expired", detail, span))
     }
 
+    fn list(
+        &self,
+        subject: &ReferenceSubject,
+        kind: &Str,
+        name: &Str,
+        span: &Span,
+    ) -> Result<Value, Diagnostics> {
+        let key = (kind.clone(), name.clone());
+        if !self.declared()?.module.lists.contains_key(&key) {
+            return Err(self.undeclared(subject, span));
+        }
+        let results = self.evaluator.values.module(self.instance).and_then(|module| module.lists.get(&key));
+        Ok(results.cloned().unwrap_or_else(|| Value::unknown(Type::Dynamic)))
+    }
+
     fn call(&self, name: &Str, index: Option<&Value>, span: &Span) -> Result<Resolved, Diagnostics> {
         let node = self.declared()?;
         let Some(call) = node.module.module_calls.get(name) else {
@@ -274,6 +289,9 @@ impl Scope for ModuleScope<'_> {
                 return self.resource(subject, resource_mode(*mode), kind, name, index, span);
             }
             ReferenceSubject::Module(name) => return self.call(name, index, span),
+            ReferenceSubject::List { kind, name } => self.list(subject, kind, name, span)?,
+            // Actions have no values.
+            ReferenceSubject::Action { .. } => return Err(self.undeclared(subject, span)),
             ReferenceSubject::CountIndex => match &self.repetition {
                 RepetitionData::Count(index) => Value::number(*index),
                 RepetitionData::UnknownCount => Value::unknown(Type::Number),

@@ -49,16 +49,7 @@ pub fn generate(
     let mut writer = Writer { text: String::new() };
     let (type_name, name) = (address.type_name(), address.name());
     let _ = writeln!(writer.text, "resource {} {} {{", quoted(type_name), quoted(name));
-    let implied = type_name.split('_').next().unwrap_or_default();
-    match &provider.alias {
-        Some(alias) => {
-            let _ = writeln!(writer.text, "provider = {}.{alias}", provider.local_name);
-        }
-        None if *provider.local_name != *implied => {
-            let _ = writeln!(writer.text, "provider = {}", provider.local_name);
-        }
-        None => {}
-    }
+    write_provider(&mut writer.text, type_name, provider);
     writer.block(schema, object, &Path::root());
     writer.text.push_str("}\n");
 
@@ -82,6 +73,41 @@ pub fn generate(
         None => schema.empty_value(),
     };
     Generated { text: file.text().trim_end().to_owned(), value, problems: incomplete(&problems) }
+}
+
+/// Returns an import block in canonical format that imports an object by its identity, without a
+/// trailing line break.
+pub fn import_block(
+    address: &ResourceInstanceAddress,
+    provider: &ProviderReference,
+    identity: &Value,
+) -> String {
+    let mut text = format!("import {{\nto = {address}\n");
+    write_provider(&mut text, address.type_name(), provider);
+    text.push_str("identity = {\n");
+    for (name, part) in identity.as_mapping().into_iter().flatten().filter(|(_, part)| !part.is_null()) {
+        let _ = write!(text, "{} = ", text::key(name));
+        write_value(&mut text, part);
+        text.push('\n');
+    }
+    text.push_str("}\n}\n");
+    let file = SourceFile::new(format!("(generated for {address})"), text);
+    let formatted = format_text(&file).unwrap_or_else(|_| file.text().to_owned());
+    formatted.trim_end().to_owned()
+}
+
+/// Writes the `provider` argument if the resource type does not imply it.
+fn write_provider(text: &mut String, type_name: &str, provider: &ProviderReference) {
+    let implied = type_name.split('_').next().unwrap_or_default();
+    match &provider.alias {
+        Some(alias) => {
+            let _ = writeln!(text, "provider = {}.{alias}", provider.local_name);
+        }
+        None if *provider.local_name != *implied => {
+            let _ = writeln!(text, "provider = {}", provider.local_name);
+        }
+        None => {}
+    }
 }
 
 /// Adds the line of the generated block to the text of each error, because the block is not in a

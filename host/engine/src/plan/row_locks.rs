@@ -123,8 +123,17 @@ pub fn has_same_changes(plan: &Plan, other: &Plan) -> bool {
             .map(|(name, change)| (name.clone(), change.action, change.before.clone(), change.after.clone()))
             .collect::<Vec<_>>()
     };
+    let invocations = |plan: &Plan| {
+        plan.invocations
+            .iter()
+            .map(|invocation| {
+                (invocation.address.clone(), invocation.trigger.clone(), invocation.config.clone())
+            })
+            .collect::<Vec<_>>()
+    };
     plan.errored == other.errored
         && plan.mode == other.mode
+        && invocations(plan) == invocations(other)
         && effective(plan) == effective(other)
         && outputs(plan) == outputs(other)
 }

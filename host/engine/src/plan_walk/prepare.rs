@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use wardian_address::ResourceAddress;
-use wardian_config::RootVariables;
-use wardian_diagnostic::{Diagnostics, Span};
+use wardian_config::{Configuration, RootVariables};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span, did_you_mean};
 use wardian_state::State;
 use wardian_value::{Str, Value};
 
@@ -16,7 +16,7 @@ use crate::evaluator::{Evaluator, Phase, declared_marks};
 use crate::import::check::without_configuration;
 use crate::nodes::{self, Node, NodeGraph};
 use crate::object_secrets::{ObjectSecrets, sensitive_values_of};
-use crate::plan::{Mode, Plan, PlanOptions};
+use crate::plan::{InvokeAddress, Mode, Plan, PlanOptions};
 use crate::plan_secrets::{check_providers, withhold_from_plan};
 use crate::providers::Schemas;
 use crate::refactoring::{Forgotten, Moves};
@@ -66,6 +66,7 @@ pub(super) async fn prepare(
     purpose: Purpose<'_>,
 ) -> Result<Prepared, Unprepared> {
     let configuration = &context.configuration;
+    check_invoked(configuration, &options.invoke)?;
     let mut graph = nodes::build(configuration)?;
     let (variables, refused) = PlanVariables::new(context, variables);
     let mut evaluator = context.evaluator(schemas, Phase::Plan, clock::now());
@@ -139,6 +140,9 @@ fn included(
     orphans: &[Orphan],
 ) -> targets::Included {
     let orphan = |index: usize| &orphans[index].address;
+    if !options.invoke.is_empty() {
+        return targets::included_for_actions(graph, &options.invoke);
+    }
     if !options.excludes.is_empty() {
         return targets::not_excluded(graph, options, state, orphan);
     }
@@ -146,6 +150,26 @@ fn included(
         Mode::Destroy => targets::included_in_destruction(graph, &options.targets, state, orphan),
         Mode::Normal | Mode::RefreshOnly => targets::included(graph, &options.targets, orphan),
     }
+}
+
+/// Checks that the actions of `-invoke` are declared.
+fn check_invoked(configuration: &Configuration, invoke: &[InvokeAddress]) -> Result<(), Diagnostics> {
+    let mut problems = Diagnostics::new();
+    for requested in invoke.iter().filter(|requested| configuration.action(&requested.config()).is_none()) {
+        let declared: Vec<String> = configuration
+            .modules()
+            .flat_map(|node| {
+                let actions = node.module.actions.keys();
+                actions
+                    .map(|(type_name, name)| nodes::action_address(&node.path, type_name, name).to_string())
+            })
+            .collect();
+        let advice = did_you_mean(&requested.config().to_string(), declared.iter().map(String::as_str));
+        let detail =
+            format!("The configuration has no {}, so -invoke cannot run it.{advice}", requested.config());
+        problems.push(Diagnostic::error("Reference to undeclared action", detail));
+    }
+    problems.into_result(())
 }
 
 /// The variables of a plan; see [`Plan`].
@@ -195,6 +219,7 @@ impl PlanVariables {
             targets: options.targets.clone(),
             excludes: options.excludes.clone(),
             changes: Vec::new(),
+            invocations: Vec::new(),
             drift: Vec::new(),
             outputs: BTreeMap::new(),
             checks: Vec::new(),

@@ -8,7 +8,7 @@ use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Severity, closest};
 use super::{PlanWalk, is_preceded_by_plan};
 use crate::evaluator::Evaluator;
 use crate::object_secrets::ObjectSecrets;
-use crate::plan::{Mode, Plan, ResourceChange};
+use crate::plan::{Mode, Plan, ResourceChange, sort_invocations};
 use crate::plan_secrets::withhold_from_plan;
 use crate::refactoring::{self, Moves};
 use crate::relevant_attributes;
@@ -44,6 +44,11 @@ impl PlanWalk<'_> {
             changes.retain(|change| !needed.contains(&change.address.config()));
         }
         changes = sorted_by_address(changes);
+        sort_invocations(&mut self.invocations);
+        if !options.invoke.is_empty() {
+            changes.clear();
+            self.drift.clear();
+        }
         self.drift.sort_by(|a, b| a.address.cmp(&b.address));
         let planned = relevant_attributes::PlannedObjects {
             mode: options.mode,
@@ -56,6 +61,8 @@ impl PlanWalk<'_> {
             relevant_attributes::attributes(&self.context.configuration, &self.evaluator.schemas, &planned);
         let timestamp = self.evaluator.timestamp.clone();
         let mut plan = Plan {
+            mode: if options.invoke.is_empty() { options.mode } else { Mode::Normal },
+            invocations: self.invocations,
             function_results: self.evaluator.function_results.recorded(),
             changes,
             // A destroy plan starts from the state after a refresh.

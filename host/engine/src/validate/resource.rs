@@ -8,7 +8,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Marks, Value};
 
-use super::provisioner;
+use super::{action, provisioner};
 use crate::conditions;
 use crate::diagnostic_spans::in_resource;
 use crate::evaluator::Evaluator;
@@ -108,6 +108,7 @@ fn check_conditions_and_provisioners<'a>(
     let own_scope = evaluator.scope(module, repetition()).with_self(own);
     let mut diagnostics = conditions::check_unknown(&resource.lifecycle.preconditions, &scope);
     diagnostics.extend(conditions::check_unknown(&resource.lifecycle.postconditions, &own_scope));
+    diagnostics.extend(action::check_triggers(resource, &scope));
     let provisioners = evaluator.schemas.provisioners();
     let mut unchecked = Vec::new();
     for block in &resource.provisioners {

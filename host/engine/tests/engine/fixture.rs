@@ -50,6 +50,10 @@ impl Events for EventLog {
                 format!("{address} {provisioner} shows: {text}")
             }
             Event::ProvisionCompleted { address, provisioner } => format!("{address} {provisioner} done"),
+            Event::ActionStarted { address, .. } => format!("{address} begins"),
+            Event::ActionProgress { address, message, .. } => format!("{address} shows: {message}"),
+            Event::ActionCompleted { address, .. } => format!("{address} done"),
+            Event::ActionFailed { address, error, .. } => format!("{address} failed: {error}"),
             Event::ProvisionFailed { address, provisioner } => format!("{address} {provisioner} failed"),
             _ => return,
         };

@@ -7,6 +7,7 @@
     reason = "a test fails at the first unexpected result"
 )]
 
+mod actions;
 mod apply;
 mod checks;
 mod commit;

@@ -3,7 +3,8 @@
 //! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret` (sensitive), `label`
 //! (optional and computed), `id` (computed), and `mischief`, which selects a misbehaviour.
 //! `memory_gadget` has the same attributes, and a `memory_thing` can move to it. `memory_lookup` is
-//! a data source that finds all existing objects.
+//! a data source that finds all existing objects. The action `memory_ring` records its `text`, and
+//! fails if `fail` is true. The list of `memory_thing` finds as many objects as `count`.
 
 use std::sync::{Arc, Mutex};
 
@@ -119,6 +120,11 @@ fn schema(world: &World) -> ProviderSchema {
         ("name", attribute(Type::String, Setting::Required)),
         ("found", attribute(Type::String, Setting::Computed)),
     ]);
+    let ring = block([
+        ("text", attribute(Type::String, Setting::Required)),
+        ("secret", Attribute { sensitive: true, ..attribute(Type::String, Setting::Optional) }),
+        ("fail", attribute(Type::Bool, Setting::Optional)),
+    ]);
     let configuration = block([("region", attribute(Type::String, Setting::Optional))]);
     ProviderSchema {
         provider: Schema::new(0, configuration),
@@ -129,6 +135,7 @@ fn schema(world: &World) -> ProviderSchema {
         data_sources: SchemaTable::from([(Str::new("memory_lookup"), Arc::new(Schema::new(0, lookup)))]),
         ephemeral_resources: token::ephemeral_resources().into(),
         functions: token::functions(),
+        actions: SchemaTable::from([(Str::new("memory_ring"), Arc::new(Schema::new(0, ring)))]),
         capabilities: ServerCapabilities { move_resource_state: true, ..twist.capabilities },
         provider_meta: twist
             .takes_meta
@@ -472,17 +479,28 @@ impl Provider for Memory {
         refuse()
     }
 
-    async fn plan_action(&self, _context: &CallContext, _request: ActionRequest) -> PlanActionResponse {
-        PlanActionResponse { deferred: None, diagnostics: refuse() }
+    async fn plan_action(&self, _context: &CallContext, request: ActionRequest) -> PlanActionResponse {
+        let text = request.config.get("text").cloned().unwrap_or_else(|| Value::null(Type::String));
+        let text =
+            if text.is_known() { text.as_str().unwrap_or("?").to_owned() } else { "unknown".to_owned() };
+        self.world.calls.lock().unwrap().push(format!("plan ring {text}"));
+        PlanActionResponse { deferred: None, diagnostics: Vec::new() }
     }
 
     async fn invoke_action(
         &self,
         _context: &CallContext,
-        _request: ActionRequest,
-        _progress: &mut (dyn FnMut(String) + Send),
+        request: ActionRequest,
+        progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics {
-        refuse()
+        let text = request.config.get("text").and_then(Value::as_str).unwrap_or("?").to_owned();
+        let secret = request.config.get("secret").and_then(Value::as_str).unwrap_or_default();
+        progress(format!("ringing {text} {secret}").trim_end().to_owned());
+        self.world.calls.lock().unwrap().push(format!("ring {text}"));
+        if request.config.get("fail").and_then(Value::as_bool) == Some(true) {
+            return vec![PluginDiagnostic::error("Bell is broken", format!("It cannot ring for {text}."))];
+        }
+        Vec::new()
     }
 
     async fn stop(&self) -> Result<(), String> {

@@ -38,6 +38,7 @@ mod install_untrusted;
 mod interrupts;
 mod killed_applies;
 #[cfg(unix)]
+mod lists_and_actions;
 mod local_exec_errors;
 mod logs_and_traces;
 mod misbehaving_plugins;
@@ -48,6 +49,7 @@ mod native_supervision;
 #[cfg(unix)]
 mod newcomer;
 mod options;
+mod plugin_authoring;
 mod policy_commands;
 mod policy_learn;
 mod policy_templates;

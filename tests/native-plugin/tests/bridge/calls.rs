@@ -262,6 +262,7 @@ async fn served_plugin_matches_its_backend() {
         life_of_a_thing(&*provider).await;
         stored_objects(&*provider).await;
         what_is_only_read(&*provider).await;
+        lists_and_actions(&*provider).await;
         assert_eq!(provider.stop().await, Ok(()));
         let begun = std::time::Instant::now();
         provider.close().await;

@@ -1,12 +1,8 @@
 //! `wardian test -watch`: executes the tests again whenever a file changes.
-//!
-//! The modification times of the files are compared at short intervals, which works on every file
-//! system. Cost of a comparison: O(files in the directories of the configuration).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use wardian_engine::{Stop, StopSignal};
 use wardian_printable::printable;
@@ -14,9 +10,8 @@ use wardian_printable::printable;
 use crate::arguments::TestArguments;
 use crate::command_context::CommandContext;
 use crate::failure::Outcome;
+use crate::file_watch::FileTimes;
 use crate::shell::Paint;
-
-const INTERVAL: Duration = Duration::from_millis(20);
 
 /// The suffixes of the files that determine the result of tests.
 const SUFFIXES: [&str; 12] = [
@@ -36,9 +31,6 @@ const SUFFIXES: [&str; 12] = [
 
 /// The suffixes of test files.
 const TEST_SUFFIXES: [&str; 4] = [".tftest.hcl", ".tftest.json", ".tofutest.hcl", ".tofutest.json"];
-
-/// The modification times and sizes of files.
-type Snapshot = BTreeMap<PathBuf, (SystemTime, u64)>;
 
 /// Executes the tests until the user interrupts it. The status is that of the last execution.
 pub(super) async fn watch(context: &CommandContext, arguments: &TestArguments, stop: &StopSignal) -> Outcome {
@@ -68,28 +60,17 @@ pub(super) async fn watch(context: &CommandContext, arguments: &TestArguments, s
     }
 }
 
-/// Waits until a file differs from a snapshot. Returns the paths that differ; `None` after an interrupt.
+/// Waits until a file differs from its earlier time. Returns the paths that differ; `None` after an
+/// interrupt.
 async fn next_change(
-    before: &Snapshot,
+    before: &FileTimes,
     directories: &[PathBuf],
     arguments: &TestArguments,
     stop: &StopSignal,
 ) -> Option<BTreeSet<PathBuf>> {
-    // Directories that were added have no times in the earlier snapshot.
-    let mut known = snapshot(directories, arguments);
-    known.extend(before.iter().map(|(path, time)| (path.clone(), *time)));
-    loop {
-        if stop.current() > Stop::No {
-            return None;
-        }
-        let now = snapshot(directories, arguments);
-        let differs = |path: &&PathBuf| known.get(*path) != now.get(*path);
-        let changed: BTreeSet<PathBuf> = known.keys().chain(now.keys()).filter(differs).cloned().collect();
-        if !changed.is_empty() {
-            return Some(changed);
-        }
-        tokio::time::sleep(INTERVAL).await;
-    }
+    // The earlier times do not include directories that were added.
+    let known = before.clone().or(snapshot(directories, arguments));
+    known.next_change(|| snapshot(directories, arguments), || stop.current() > Stop::No).await
 }
 
 /// Returns the test files to execute after a change: the changed ones if only test files have changed,
@@ -105,27 +86,20 @@ fn affected(changed: &BTreeSet<PathBuf>, selected: &[String]) -> Vec<String> {
     selected.to_vec()
 }
 
-fn snapshot(directories: &[PathBuf], arguments: &TestArguments) -> Snapshot {
-    let mut files = Snapshot::new();
+fn snapshot(directories: &[PathBuf], arguments: &TestArguments) -> FileTimes {
+    let mut files = FileTimes::default();
     for directory in directories {
         let listed = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         for entry in fs::read_dir(listed).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let is_watched = SUFFIXES.iter().any(|suffix| name.to_string_lossy().ends_with(suffix));
             if is_watched {
-                add(&mut files, directory.join(&name));
+                files.add(directory.join(&name));
             }
         }
     }
     for (_, path) in arguments.variables.named_files().map(|named| (named.0, named.1)) {
-        add(&mut files, path);
+        files.add(path);
     }
     files
-}
-
-fn add(files: &mut Snapshot, path: PathBuf) {
-    if let Ok(metadata) = fs::metadata(&path) {
-        let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        files.insert(path, (modified, metadata.len()));
-    }
 }

@@ -13,15 +13,18 @@ use wardian_address::{InstanceKey, ModuleInstance, ProviderAddress, ResourceInst
 use wardian_app::PublisherChange;
 use wardian_diagnostic::Diagnostic;
 use wardian_engine::{
-    Action, ActionReason, ChangeCounts, EphemeralAction, Event, OutputChange, ResourceChange,
+    Action, ActionInvocation, ActionReason, ChangeCounts, EphemeralAction, Event, OutputChange,
+    ResourceChange,
 };
 use wardian_policy::PublisherIdentity;
 use wardian_state::OutputValue;
 use wardian_value::Str;
 
+use super::actions::{ActionHook, InvocationMessage};
 use super::changes::ImportingDocument;
 use super::compact;
 use super::objects::Index;
+use super::queries::{ListComplete, ListResourceFound, ListStart};
 use super::test_messages::TestMessage;
 use super::values::{PlainValue, TypeDocument};
 use crate::product::Product;
@@ -52,6 +55,8 @@ pub(crate) enum Message<'a> {
     Drift(&'a ResourceChange),
     /// The planned change of an object.
     PlannedChange(&'a ResourceChange),
+    /// The planned invocation of an action.
+    PlannedInvocation(&'a ActionInvocation),
     /// The number of planned or completed changes.
     Summary(Summary, ChangeCounts),
     PlannedOutputs(&'a BTreeMap<Str, OutputChange>),
@@ -59,6 +64,14 @@ pub(crate) enum Message<'a> {
     Outputs(&'a BTreeMap<Str, OutputValue>),
     /// An event about an object.
     Hook(Box<Hook<'a>>),
+    /// A query starts.
+    ListStart(ListStart),
+    /// A query found an object.
+    ListResourceFound(Box<ListResourceFound<'a>>),
+    /// A query ended.
+    ListComplete(ListComplete),
+    /// An event about an action.
+    ActionHook(Box<ActionHook<'a>>),
     /// A step or a result of `test`.
     Test(TestMessage<'a>),
 }
@@ -98,6 +111,11 @@ impl Message<'_> {
             Self::Publisher { .. } => "publisher",
             Self::Drift(_) => "resource_drift",
             Self::PlannedChange(_) => "planned_change",
+            Self::PlannedInvocation(_) => "planned_action_invocation",
+            Self::ActionHook(hook) => hook.kind,
+            Self::ListStart(_) => "list_start",
+            Self::ListResourceFound(_) => "list_resource_found",
+            Self::ListComplete(_) => "list_complete",
             Self::Summary(..) => "change_summary",
             Self::PlannedOutputs(_) | Self::Outputs(_) => "outputs",
             Self::Hook(hook) => hook.kind,
@@ -126,6 +144,13 @@ impl Message<'_> {
             Self::PlannedChange(change) => {
                 format!("{}: Plan to {}", change.address, ChangeMessage::new(change).action)
             }
+            Self::PlannedInvocation(invocation) => {
+                format!("planned action invocation: {}", invocation.address)
+            }
+            Self::ActionHook(hook) => hook.text.clone(),
+            Self::ListStart(list) => format!("{}: Starting query...", list.address),
+            Self::ListResourceFound(found) => format!("{}: Result found", found.address),
+            Self::ListComplete(list) => format!("{}: List complete", list.address),
             Self::Summary(summary, counts) => summary.text(*counts),
             Self::PlannedOutputs(outputs) => format!("Outputs: {}", outputs.len()),
             Self::Outputs(outputs) => format!("Outputs: {}", outputs.len()),
@@ -165,6 +190,13 @@ impl Serialize for Line<'_> {
             Message::PlannedOutputs(outputs) => map.serialize_entry("outputs", &planned_outputs(outputs))?,
             Message::Outputs(outputs) => map.serialize_entry("outputs", &stored_outputs(outputs))?,
             Message::Hook(hook) => map.serialize_entry("hook", hook)?,
+            Message::ListStart(list) => map.serialize_entry("list_start", list)?,
+            Message::ListResourceFound(found) => map.serialize_entry("list_resource_found", found)?,
+            Message::ListComplete(list) => map.serialize_entry("list_complete", list)?,
+            Message::ActionHook(hook) => map.serialize_entry("hook", hook)?,
+            Message::PlannedInvocation(invocation) => {
+                map.serialize_entry("invocation", &InvocationMessage::new(invocation))?;
+            }
             Message::Test(test) => test.serialize_entries(&mut map)?,
         }
         map.serialize_entry("type", self.message.kind())?;
@@ -217,13 +249,15 @@ impl Summary {
 
     /// Returns the summary's text, which is also part of the text output.
     pub(crate) fn text(self, counts: ChangeCounts) -> String {
-        let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
+        let ChangeCounts { add, change, destroy, import, forget: _, invoke } = counts;
         match self {
             Self::Plan => crate::render::plan::summary(counts),
             Self::Apply => {
                 let import = if import > 0 { format!("{import} imported, ") } else { String::new() };
+                let actions = if invoke > 0 { format!(" Actions: {invoke} invoked.") } else { String::new() };
                 format!(
-                    "Apply complete! Resources: {import}{add} added, {change} changed, {destroy} destroyed."
+                    "Apply complete! Resources: {import}{add} added, {change} changed, {destroy} \
+                     destroyed.{actions}"
                 )
             }
             Self::Destroy => format!("Destroy complete! Resources: {destroy} destroyed."),
@@ -237,13 +271,16 @@ struct SummaryMessage {
     change: usize,
     import: usize,
     remove: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action_invocation: Option<usize>,
     operation: &'static str,
 }
 
 impl SummaryMessage {
     fn new(summary: Summary, counts: ChangeCounts) -> Self {
-        let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
-        Self { add, change, import, remove: destroy, operation: summary.name() }
+        let ChangeCounts { add, change, destroy, import, forget: _, invoke } = counts;
+        let action_invocation = (invoke > 0).then_some(invoke);
+        Self { add, change, import, remove: destroy, action_invocation, operation: summary.name() }
     }
 }
 
@@ -304,7 +341,7 @@ fn reason_name(reason: ActionReason) -> &'static str {
 
 /// An address, split into its components.
 #[derive(Serialize)]
-struct ResourceMessage<'a> {
+pub(super) struct ResourceMessage<'a> {
     addr: String,
     module: String,
     resource: String,
@@ -315,7 +352,7 @@ struct ResourceMessage<'a> {
 }
 
 impl<'a> ResourceMessage<'a> {
-    fn new(address: &'a ResourceInstanceAddress) -> Self {
+    pub(super) fn new(address: &'a ResourceInstanceAddress) -> Self {
         let type_name: &str = address.type_name();
         let mut inside = address.clone();
         inside.resource.module = ModuleInstance::root();
@@ -409,6 +446,25 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
         | Event::ImportFound { .. }
         | Event::Importing { .. }
         | Event::Imported { .. } => return None,
+        Event::ListStarted { list, config } => {
+            return Some(Message::ListStart(ListStart::new(list, config)));
+        }
+        Event::ListFound { list, object } => {
+            return Some(Message::ListResourceFound(Box::new(ListResourceFound::new(list, object))));
+        }
+        Event::ListCompleted { list, found } => {
+            return Some(Message::ListComplete(ListComplete::new(list, found)));
+        }
+        Event::ActionStarted { address, trigger } => return action(ActionHook::started(address, trigger)),
+        Event::ActionProgress { address, trigger, message } => {
+            return action(ActionHook::progressed(address, trigger, message));
+        }
+        Event::ActionCompleted { address, trigger } => {
+            return action(ActionHook::completed(address, trigger));
+        }
+        Event::ActionFailed { address, trigger, error } => {
+            return action(ActionHook::failed(address, trigger, error));
+        }
         Event::RefreshStarted { address, id } => {
             plain("refresh_start", address, format!("{address}: Refreshing state...{}", Named(id.as_deref())))
                 .named(id.as_deref())
@@ -478,6 +534,11 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
         }
     };
     Some(Message::Hook(Box::new(hook)))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it returns the result of `hook`")]
+fn action(hook: ActionHook<'_>) -> Option<Message<'_>> {
+    Some(Message::ActionHook(Box::new(hook)))
 }
 
 impl<'a> Hook<'a> {

@@ -12,6 +12,7 @@ use wardian_engine::{
 use wardian_state::OutputValue;
 use wardian_value::{Str, Type, Value};
 
+use super::actions::InvocationDocument;
 use super::changes::{ChangeDocument, PathDocument, ResourceChangeDocument};
 use super::checks::Check;
 use super::configuration::ConfigurationDocument;
@@ -53,6 +54,8 @@ pub(crate) struct PlanDocument<'a> {
     relevant_attributes: Vec<RelevantDocument<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     checks: Vec<Check<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    action_invocations: Vec<InvocationDocument<'a>>,
     timestamp: &'a str,
     applyable: bool,
     complete: bool,
@@ -125,9 +128,10 @@ impl<'a> PlanDocument<'a> {
             configuration: ConfigurationDocument::new(configuration, schemas),
             relevant_attributes: plan.relevant_attributes.iter().map(RelevantDocument::new).collect(),
             checks: Check::all(&plan.checks),
+            action_invocations: plan.invocations.iter().map(InvocationDocument::new).collect(),
             timestamp: &plan.timestamp,
             applyable: plan.is_applyable() && plan.secrets == ObjectSecrets::Available,
-            complete: !plan.errored && !plan.is_partial(),
+            complete: !plan.errored && !plan.is_partial() && !plan.is_requested_invocation(),
             errored: plan.errored,
         }
     }

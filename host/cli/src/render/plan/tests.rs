@@ -61,6 +61,7 @@ fn empty_plan(mode: Mode) -> Plan {
         targets: Vec::new(),
         excludes: Vec::new(),
         changes: Vec::new(),
+        invocations: Vec::new(),
         drift: Vec::new(),
         outputs: BTreeMap::new(),
         checks: Vec::new(),

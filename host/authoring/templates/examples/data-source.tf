@@ -1,0 +1,3 @@
+data "@@name@@_greeting" "example" {
+  name = "Ada"
+}

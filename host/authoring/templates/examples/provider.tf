@@ -1,0 +1,9 @@
+terraform {
+  required_providers {
+    @@name@@ = {
+      source = "@@source@@"
+    }
+  }
+}
+
+provider "@@name@@" {}

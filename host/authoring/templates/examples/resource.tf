@@ -1,0 +1,4 @@
+resource "@@name@@_note" "example" {
+  title = "groceries"
+  text  = "Milk and bread."
+}

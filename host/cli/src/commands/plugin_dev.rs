@@ -1,0 +1,290 @@
+//! `wardian plugin dev`: builds a provider, plans its example and runs its tests, after each change.
+//!
+//! The example is planned by a separate process of this program, with a CLI configuration that overrides
+//! the provider with the built component, and with a policy of the user that grants the capabilities that
+//! the component declares. Both files are below the directory of build results. The plan comes first,
+//! because it takes less time than tests.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use wardian_address::ProviderAddress;
+use wardian_authoring::cargo_project::{BuildProfile, CargoProject};
+use wardian_declaration::inspect;
+use wardian_diagnostic::system_reason;
+use wardian_files::read_regular;
+use wardian_install::package::MAX_COMPONENT_BYTES;
+use wardian_policy::{CapabilityRequest, POLICY_FILE_NAME, grant_block};
+use wardian_printable::{PrintableText, printable};
+
+use crate::arguments::PluginDevArguments;
+use crate::command_context::CommandContext;
+use crate::command_spec::CommandSpec;
+use crate::component_file::{build, cargo_failure};
+use crate::failure::{Failure, Outcome, Status};
+use crate::file_watch::FileTimes;
+use crate::shell::{OutputKind, Paint, ViewOptions};
+
+/// Maximum size of the user's policy file.
+const MAX_POLICY_BYTES: u64 = 1 << 20;
+
+/// The names of directories that contain results, not sources.
+const RESULT_DIRECTORIES: [&str; 4] = ["target", ".git", ".terraform", "docs"];
+
+#[async_trait(?Send)]
+impl CommandSpec for PluginDevArguments {
+    fn view(&self) -> ViewOptions {
+        self.view.into()
+    }
+
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::Report
+    }
+
+    fn needs_workspace(&self) -> bool {
+        false
+    }
+
+    async fn run(&self, context: &CommandContext) -> Outcome {
+        run(context, self).await
+    }
+}
+
+async fn run(context: &CommandContext, arguments: &PluginDevArguments) -> Outcome {
+    let project = CargoProject::load(&arguments.directory).await.map_err(|error| cargo_failure(&error))?;
+    let mut session = Session::new(context, arguments, project)?;
+    loop {
+        // A file that changes while the project is built is noticed afterwards.
+        let before = session.files();
+        let status = match session.round().await {
+            Ok(status) => status,
+            Err(failure) => context.shell.failure(&failure),
+        };
+        if arguments.once {
+            return Ok(status);
+        }
+        context.shell.say(printable!("\n{}", context.shell.paint(Paint::Faint, "Waiting for changes.")));
+        before.next_change(|| session.files(), || false).await;
+        context.shell.say("");
+    }
+}
+
+/// The state between two builds.
+struct Session<'a> {
+    context: &'a CommandContext,
+    project: CargoProject,
+    example: PathBuf,
+    runs_tests: bool,
+    no_color: bool,
+    /// The directory for the files of this command.
+    directory: PathBuf,
+    /// The granted requests, which are printed when they change.
+    granted: Option<Vec<CapabilityRequest>>,
+}
+
+impl<'a> Session<'a> {
+    fn new(
+        context: &'a CommandContext,
+        arguments: &PluginDevArguments,
+        project: CargoProject,
+    ) -> Outcome<Self> {
+        let example = project.directory.join(&arguments.example);
+        if !example.is_dir() {
+            let detail = format!(
+                "There is no directory {}. Create a configuration there that uses the provider, or name another \
+                 directory with -example.",
+                example.display()
+            );
+            return Err(Failure::error("No example configuration", detail));
+        }
+        let directory = project.target_directory.join("wardian-dev-session");
+        let runs_tests = !arguments.no_tests;
+        let no_color = arguments.view.no_color;
+        Ok(Self { context, project, example, runs_tests, no_color, directory, granted: None })
+    }
+
+    /// Returns the files whose changes start a new round.
+    fn files(&self) -> FileTimes {
+        let mut files = FileTimes::default();
+        let is_watched = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            !RESULT_DIRECTORIES.contains(&name)
+                && !name.starts_with("terraform.tfstate")
+                && !name.starts_with(".terraform")
+                && name != "Cargo.lock"
+                && path != self.project.target_directory
+        };
+        files.add_tree(&self.project.directory, &is_watched);
+        files
+    }
+
+    /// Builds, plans and tests once.
+    async fn round(&mut self) -> Outcome {
+        let shell = &self.context.shell;
+        shell.say(printable!("Building {}...", self.project.package));
+        let started = Instant::now();
+        let component = build(self.context, &self.project, BuildProfile::Development).await?;
+        let bytes = read_regular(&component, MAX_COMPONENT_BYTES).map_err(|error| {
+            let detail = format!("{}: {}.", component.display(), system_reason(&error));
+            Failure::error("Component cannot be read", detail)
+        })?;
+        let megabytes = bytes.len() / 10_000;
+        shell.say(printable!(
+            "Built in {} ({}.{:02} MB).",
+            seconds(started.elapsed()),
+            megabytes / 100,
+            megabytes % 100
+        ));
+        self.grant(&bytes)?;
+        self.write("cli.tfrc", &cli_configuration(&self.project.address, &component))?;
+        let is_planned = self.plan().await?;
+        let is_tested = if self.runs_tests { self.test().await? } else { true };
+        Ok(if is_planned && is_tested { Status::Success } else { Status::Failed })
+    }
+
+    /// Writes the development policy, which grants the capabilities that the component declares.
+    fn grant(&mut self, component: &[u8]) -> Outcome<()> {
+        let inspected = inspect(component, &self.example)
+            .map_err(|error| Failure::error("Component cannot be used", format!("{error}.")))?;
+        let requests = inspected.declaration.requests;
+        let block = grant_block(&self.project.address, &requests.iter().collect::<Vec<_>>());
+        if self.granted.as_ref() != Some(&requests) {
+            let shell = &self.context.shell;
+            if requests.is_empty() {
+                shell.say("The component declares no capabilities.");
+            } else {
+                shell.say("Granted for development, as declared:");
+                shell.print(PrintableText::from_lines(&block));
+            }
+            self.granted = Some(requests);
+        }
+        self.write(&format!("config/wardian/{POLICY_FILE_NAME}"), &self.policy(&block)?)
+    }
+
+    /// Returns the user's policy with the additional grants.
+    fn policy(&self, block: &str) -> Outcome<String> {
+        let app = &self.context.app;
+        let places = app.environment.policy_places(&app.directory, &app.started_in);
+        let own = places.user.filter(|path| path.exists());
+        let Some(path) = own else { return Ok(format!("otherwise = \"defer\"\n\n{block}")) };
+        let bytes = read_regular(&path, MAX_POLICY_BYTES).map_err(|error| {
+            let detail = format!("{}: {}.", path.display(), system_reason(&error));
+            Failure::error("Policy file cannot be read", detail)
+        })?;
+        Ok(format!("{}\n{block}", String::from_utf8_lossy(&bytes)))
+    }
+
+    fn write(&self, name: &str, text: &str) -> Outcome<()> {
+        let path = self.directory.join(name);
+        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| {
+            let detail = format!("{}: {}.", path.display(), system_reason(&error));
+            Failure::error("File cannot be written", detail)
+        })
+    }
+
+    /// Runs this program in the example's directory.
+    async fn wardian(&self, arguments: &[&str]) -> Outcome<(bool, Duration)> {
+        let failed = |error: std::io::Error| {
+            Failure::error("Program cannot be started", format!("{}.", system_reason(&error)))
+        };
+        let program = std::env::current_exe().map_err(failed)?;
+        let started = Instant::now();
+        let mut command = tokio::process::Command::new(program);
+        command.args(arguments).current_dir(&self.example).stdin(Stdio::null()).kill_on_drop(true);
+        if self.no_color {
+            command.arg("-no-color");
+        }
+        command.env("TF_CLI_CONFIG_FILE", self.directory.join("cli.tfrc"));
+        command.env("XDG_CONFIG_HOME", self.directory.join("config"));
+        command.env("WARDIAN_AUDIT", self.directory.join("audit.jsonl"));
+        command.env("TF_IN_AUTOMATION", "1");
+        let status = command.status().await.map_err(failed)?;
+        Ok((status.success(), started.elapsed()))
+    }
+
+    /// Plans the example.
+    async fn plan(&self) -> Outcome<bool> {
+        let shell = &self.context.shell;
+        let name = self.example.strip_prefix(&self.project.directory).unwrap_or(&self.example);
+        shell.say(printable!("\nPlanning {}...", name.display()));
+        let (is_planned, elapsed) =
+            self.wardian(&["plan", "-input=false", "-compact-warnings", "-lock=false"]).await?;
+        let (done, elapsed) = (if is_planned { "Planned" } else { "The plan failed" }, seconds(elapsed));
+        shell.say(printable!("{done} in {elapsed}."));
+        Ok(is_planned)
+    }
+
+    /// Runs the unit tests, and the tests of the example.
+    async fn test(&self) -> Outcome<bool> {
+        let shell = &self.context.shell;
+        shell.say("\nTesting...");
+        let started = Instant::now();
+        let for_lines = Arc::clone(shell);
+        let mut progress = move |line: &str| {
+            if let Some(package) = line.trim_start().strip_prefix("Compiling ") {
+                let name = package.split(" (").next().unwrap_or(package);
+                for_lines.say(for_lines.paint(Paint::Faint, printable!("  compiling {name}")));
+            }
+        };
+        let passed = match self.project.test(&mut progress).await {
+            Ok(count) => {
+                shell.say(printable!("{count} unit tests passed in {}.", seconds(started.elapsed())));
+                true
+            }
+            Err(error) => {
+                shell.failure(&cargo_failure(&error));
+                false
+            }
+        };
+        if !has_test_files(&self.example) {
+            return Ok(passed);
+        }
+        let (is_passed, elapsed) = self.wardian(&["test"]).await?;
+        let (done, elapsed) = (if is_passed { "passed" } else { "failed" }, seconds(elapsed));
+        shell.say(printable!("The tests of the example {done} in {elapsed}."));
+        Ok(passed && is_passed)
+    }
+}
+
+/// Returns a CLI configuration with a development override.
+fn cli_configuration(address: &ProviderAddress, component: &Path) -> String {
+    let mut path = String::new();
+    for character in component.to_string_lossy().chars() {
+        if matches!(character, '"' | '\\') {
+            path.push('\\');
+        }
+        path.push(character);
+    }
+    let mut text = "provider_installation {\n".to_owned();
+    let _ = write!(text, "  dev_overrides {{\n    \"{address}\" = \"{path}\"\n  }}\n\n  direct {{}}\n}}\n");
+    text
+}
+
+fn has_test_files(example: &Path) -> bool {
+    let is_test = |entry: fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".tftest.hcl");
+    [example.to_owned(), example.join("tests")]
+        .iter()
+        .any(|directory| fs::read_dir(directory).into_iter().flatten().flatten().any(is_test))
+}
+
+fn seconds(elapsed: Duration) -> String {
+    format!("{:.1} s", elapsed.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_configuration_quotes_the_path() {
+        let address = ProviderAddress::parse("acme/dns").unwrap();
+        let text = cli_configuration(&address, Path::new("/a \"b\"/c.wasm"));
+        assert!(text.contains("\"registry.terraform.io/acme/dns\" = \"/a \\\"b\\\"/c.wasm\""), "{text}");
+    }
+}

@@ -1,0 +1,243 @@
+//! The commands for authors of plugins: a new project, its development, declarations, checks,
+//! documentation, and core modules.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wardian_end_to_end::{Project, assert_seen, assert_seen_text, test_guest};
+
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+
+/// The directory of the SDK in this repository.
+fn sdk() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/sdk").canonicalize().unwrap_or_default()
+}
+
+/// Lists the files below a directory, sorted.
+fn files(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut pending = vec![directory.to_owned()];
+    while let Some(one) = pending.pop() {
+        for entry in std::fs::read_dir(&one).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if let Ok(relative) = path.strip_prefix(directory) {
+                found.push(relative.display().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn plugin_new_creates_a_project() {
+    let project = Project::new(&[]);
+    assert_seen!("plugin_new", project.run("plugin new acme/dns").success());
+    let created = files(&project.path("terraform-provider-dns"));
+    let manifest = project.read("terraform-provider-dns/Cargo.toml");
+    assert!(manifest.contains("address = \"registry.terraform.io/acme/dns\""), "{manifest}");
+    assert!(created.contains(&".github/workflows/release.yml".to_owned()), "{created:?}");
+    // The created configurations are valid and formatted.
+    project.run("fmt -check -recursive terraform-provider-dns").success();
+    project.run("policy check terraform-provider-dns/examples/basic/wardian.policy.hcl").success();
+}
+
+#[test]
+fn plugin_new_explains_why_a_project_cannot_be_created() {
+    let project = Project::new(&[("taken/notes.txt", "keep"), ("file", "")]);
+    let mut text = String::new();
+    for line in [
+        "plugin new dns taken",
+        "plugin new dns file",
+        "plugin new my-cloud",
+        "plugin new Dns",
+        "plugin new terraform",
+        "plugin new dns -language=go",
+        "plugin new dns -language=cobol",
+        "plugin new dns -sdk-path=taken",
+    ] {
+        let _ = writeln!(text, "{}", project.run(line).ended_with(1).text());
+    }
+    assert_seen_text!("plugin_new_errors", text);
+    assert_eq!(files(&project.path("")), ["file", "taken/notes.txt"]);
+}
+
+#[test]
+fn plugin_declare_adds_requests_to_a_component() {
+    let project = Project::new(&[(
+        "other.capabilities.json",
+        "[\n  {\"environment\": {\"names\": [\"DNS_TOKEN\"], \"reason\": \"the API key\"}}\n]\n",
+    )]);
+    project.write("dns.wasm", COMPONENT);
+    project.write("other.wasm", COMPONENT);
+    let line = "plugin declare dns.wasm -network-host=api.example.com,*.example.org -network-method=GET \
+        '-reason=manages zones'";
+    let mut text = project.run(line).success().text();
+    for (line, code) in [
+        (line, 1),
+        ("plugin declare other.wasm -out=declared.wasm", 0),
+        ("plugin declare dns.wasm", 1),
+        ("plugin declare dns.wasm -network-host=a.example", 1),
+        ("plugin declare dns.wasm -network-method=GET -reason=x", 1),
+        ("plugin declare dns.wasm '-network-host=a b' -reason=x", 1),
+        ("plugin declare other.capabilities.json -environment-name=A -reason=x", 1),
+        ("plugin declare missing.wasm -environment-name=A -reason=x", 1),
+    ] {
+        let _ = write!(text, "\n{}", project.run(line).ended_with(code).text());
+    }
+    assert_seen_text!("plugin_declare", text);
+    assert_eq!(std::fs::read(project.path("other.wasm")).unwrap_or_default(), COMPONENT);
+    let inspected = project.run("plugin inspect -json ./declared.wasm").success().out;
+    assert!(inspected.contains("DNS_TOKEN"), "{inspected}");
+}
+
+#[test]
+fn plugin_componentize_explains_why_a_file_cannot_be_converted() {
+    let project = Project::new(&[("text.wasm", "text")]);
+    project.write("component.wasm", COMPONENT);
+    project.write("empty.wasm", b"\0asm\x01\0\0\0");
+    let mut text = String::new();
+    for line in [
+        "plugin componentize text.wasm",
+        "plugin componentize component.wasm",
+        "plugin componentize empty.wasm",
+        "plugin componentize empty.wasm -world=magic",
+        "plugin componentize missing.wasm",
+    ] {
+        let _ = writeln!(text, "{}", project.run(line).ended_with(1).text());
+    }
+    assert_seen_text!("plugin_componentize_errors", text);
+}
+
+#[test]
+fn plugin_check_reports_files_that_are_no_plugins() {
+    let project = Project::new(&[("text.wasm", "text")]);
+    project.write("nothing.wasm", COMPONENT);
+    let mut text = String::new();
+    for line in ["plugin check text.wasm", "plugin check nothing.wasm", "plugin check nothing.wasm -json"] {
+        let _ = writeln!(text, "{}", project.run(line).ended_with(1).text());
+    }
+    assert_seen_text!("plugin_check_errors", text);
+}
+
+/// Replaces numbers, which change whenever a component is built.
+fn without_numbers(text: &str) -> String {
+    let mut shown = String::new();
+    for line in text.lines() {
+        // Sizes of parts, and the list of crates.
+        if line.starts_with("    ") && line.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
+            continue;
+        }
+        let words: Vec<&str> = line.split(' ').collect();
+        let is_size = |word: &&str| word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+        let words: Vec<&str> = words.iter().map(|word| if is_size(word) { "[SIZE]" } else { word }).collect();
+        shown.push_str(&words.join(" "));
+        shown.push('\n');
+    }
+    shown
+}
+
+#[test]
+fn plugin_check_and_docs_describe_a_component() {
+    let Some(guest) = test_guest("http-state") else { return };
+    let project = Project::new(&[("audit.jsonl", "")]);
+    std::fs::copy(guest, project.path("terraform-provider-httpstate.wasm")).unwrap_or_default();
+    let checked = project.run("plugin check terraform-provider-httpstate.wasm -audit=audit.jsonl");
+    assert_seen_text!("plugin_check", without_numbers(&checked.text()));
+    let json = project.run("plugin check -json terraform-provider-httpstate.wasm").out;
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
+    assert!(report["size"]["code"].as_u64().is_some_and(|bytes| bytes > 0), "{json}");
+    let mut text = project.run("plugin docs terraform-provider-httpstate.wasm -check").ended_with(1).text();
+    text += &project.run("plugin docs terraform-provider-httpstate.wasm").success().text();
+    text += &project.run("plugin docs terraform-provider-httpstate.wasm -check").success().text();
+    text += &project.read("docs/index.md");
+    project.write("templates/index.md.tmpl", "# {{ .ProviderShortName }}\n\n{{ .Nonsense }}\n");
+    text += &project.run("plugin docs terraform-provider-httpstate.wasm -check").ended_with(1).text();
+    assert_seen_text!("plugin_docs", text);
+}
+
+/// Returns the environment in which cargo builds a project with this repository's dependencies; [`None`] if
+/// the compiler cannot build components.
+fn cargo_environment(project: &Project) -> Option<Vec<(String, String)>> {
+    let libraries = Command::new("rustc").args(["--print=target-libdir", "--target=wasm32-wasip2"]).output();
+    let directory = libraries.ok().filter(|output| output.status.success());
+    let directory = directory.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    if !directory.is_some_and(|directory| Path::new(&directory).is_dir()) {
+        println!("skipped: rustc cannot compile for wasm32-wasip2");
+        return None;
+    }
+    let home = std::env::var("HOME").unwrap_or_default();
+    let cargo = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
+    let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{home}/.rustup"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // The versions in this repository's lock file have been downloaded.
+    std::fs::copy(root.join("Cargo.lock"), project.path("terraform-provider-dns/Cargo.lock")).ok()?;
+    let target = root.join("target/end-to-end/authoring").display().to_string();
+    let variables = [
+        ("CARGO_HOME", cargo),
+        ("RUSTUP_HOME", rustup),
+        ("CARGO_NET_OFFLINE", "true".to_owned()),
+        ("CARGO_TARGET_DIR", target),
+    ];
+    Some(variables.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+/// Replaces durations and sizes, and removes the progress of the build.
+fn without_times(text: &str) -> String {
+    let mut shown = String::new();
+    for line in text.lines().filter(|line| !line.starts_with("  compiling ")) {
+        let line = match line.split_once(" in ") {
+            Some((start, rest)) if rest.starts_with(|first: char| first.is_ascii_digit()) => {
+                format!("{start} in [TIME]")
+            }
+            _ => line.to_owned(),
+        };
+        shown.push_str(&line);
+        shown.push('\n');
+    }
+    shown
+}
+
+#[test]
+fn plugin_dev_builds_plans_and_tests_a_new_project() {
+    let project = Project::new(&[]);
+    let line = format!("plugin new acme/dns '-sdk-path={}'", sdk().display());
+    project.run(&line).success();
+    let Some(variables) = cargo_environment(&project) else { return };
+    let variables: Vec<(&str, &str)> =
+        variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let run = |line: &str| project.run_with(line, "", &variables);
+    let first = run("plugin dev terraform-provider-dns -once -no-color").success();
+    assert_seen_text!("plugin_dev", without_times(&first.text()));
+    run("plugin docs terraform-provider-dns").success();
+    assert_eq!(
+        files(&project.path("terraform-provider-dns/docs")),
+        ["data-sources/greeting.md", "index.md", "resources/note.md"]
+    );
+    // A mistake in the provider.
+    let note = project.read("terraform-provider-dns/src/note.rs");
+    project.write("terraform-provider-dns/src/note.rs", note.replace("plan.title)", "plan.titel)"));
+    let failed = run("plugin dev terraform-provider-dns -once -no-color").ended_with(1);
+    assert!(failed.errors.contains("Build failed"), "{}", failed.text());
+    assert!(failed.errors.contains("titel"), "{}", failed.text());
+    // A test that fails.
+    let wrong = note.replace("assert_eq!(note.get::<String>(\"id\"), \"note-a\")", "assert_eq!(1, 2)");
+    project.write("terraform-provider-dns/src/note.rs", wrong);
+    let failed = run("plugin dev terraform-provider-dns -once -no-color").ended_with(1);
+    assert!(failed.errors.contains("text_is_changed_in_place"), "{}", failed.text());
+}
+
+#[test]
+fn plugin_dev_explains_what_is_missing() {
+    let project = Project::new(&[("empty/notes.txt", "")]);
+    let mut text = project.run("plugin dev empty -once").ended_with(1).text();
+    // Without cargo.
+    project.run("plugin new dns").success();
+    let without_cargo =
+        project.run_with("plugin dev terraform-provider-dns -once", "", &[("PATH", "/nonexistent")]);
+    text += &without_cargo.ended_with(1).text();
+    assert_seen_text!("plugin_dev_errors", text);
+}
