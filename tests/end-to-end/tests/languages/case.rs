@@ -26,17 +26,19 @@ impl Case {
     }
 
     pub(crate) fn record(&self, provider: &Provider) {
-        fs::write(self.directory.join("expected.json"), self.results(provider)).unwrap();
+        let text = serde_json::to_string_pretty(&self.results(provider)).unwrap();
+        fs::write(self.directory.join("expected.json"), format!("{text}\n")).unwrap();
     }
 
     /// Returns the differences between the expected results and those of a provider.
     pub(crate) fn difference(&self, provider: &Provider) -> Option<String> {
-        let expected = fs::read_to_string(self.directory.join("expected.json")).unwrap_or_default();
-        differences(&expected, &self.results(provider))
+        let expected = fs::read(self.directory.join("expected.json")).unwrap_or_default();
+        let expected: Value = serde_json::from_slice(&expected).unwrap_or_default();
+        differences(&lay_out(&expected, 0), &lay_out(&self.results(provider), 0))
             .map(|text| format!("{} with the provider in {}:\n{text}", self.name, provider.language))
     }
 
-    fn results(&self, provider: &Provider) -> String {
+    fn results(&self, provider: &Provider) -> Value {
         let project = provider.project();
         if let Ok(state) = fs::read(self.directory.join("state.json")) {
             project.write("terraform.tfstate", state);
@@ -48,7 +50,7 @@ impl Case {
             steps.push(step(&project));
         }
         assert!(!steps.is_empty(), "{} has no 1.tf", self.name);
-        format!("{}\n", lay_out(&Value::Array(steps), 0))
+        Value::Array(steps)
     }
 }
 
