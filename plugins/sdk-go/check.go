@@ -1,6 +1,9 @@
 package sdk
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // checkConfig returns the diagnostics of a configuration, which may contain unknown values.
 func checkConfig(schema Schema, config Value, writeOnlyAllowed bool) []Diagnostic {
@@ -68,7 +71,7 @@ func (c *configCheck) attribute(name string, attribute Attribute, value Value, p
 	}
 	if attribute.Validate != nil {
 		if err := attribute.Validate(value); err != nil {
-			c.report(fmt.Sprintf("Invalid value for %q", name), err.Error(), path)
+			c.report("Invalid Attribute Value", fmt.Sprintf("Attribute %s %v, got: %s", path, err, shown(value)), path)
 		}
 	}
 	if attribute.Nested != nil {
@@ -79,6 +82,16 @@ func (c *configCheck) attribute(name string, attribute Attribute, value Value, p
 
 func (c *configCheck) report(summary, detail string, path Path) {
 	c.diagnostics = append(c.diagnostics, Diagnostic{SeverityError, summary, detail, path})
+}
+
+func shown(value Value) string {
+	if text, isString := value.(string); isString {
+		return strconv.Quote(text)
+	}
+	if text, isNumber := numberText(value); isNumber {
+		return text
+	}
+	return fmt.Sprint(value)
 }
 
 func eachObject(nesting Nesting, value Value, path Path, visit func(Object, Path)) {

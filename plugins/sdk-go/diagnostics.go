@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"wardian.dev/sdk-go/bindings"
 )
@@ -22,6 +23,22 @@ type Key string
 // Path is a part of a configuration: names of attributes as string, indexes as int, and keys of maps
 // as Key.
 type Path []any
+
+// String returns the path as in an expression: disk[0].size.
+func (p Path) String() string {
+	var text strings.Builder
+	for _, step := range p {
+		switch step := step.(type) {
+		case string:
+			text.WriteString("." + step)
+		case Key:
+			fmt.Fprintf(&text, "[%q]", string(step))
+		default:
+			fmt.Fprintf(&text, "[%v]", step)
+		}
+	}
+	return strings.TrimPrefix(text.String(), ".")
+}
 
 // Diagnostic is an error or a warning for the user. The summary is one line.
 type Diagnostic struct {

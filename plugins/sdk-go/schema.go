@@ -46,7 +46,7 @@ type Attribute struct {
 	Description string
 	// Deprecated is nil, or a message that names the alternative.
 	Deprecated *string
-	// Validate checks a known value that is not null. The user sees the error at the attribute.
+	// Validate checks a known value that is not null. The error is the requirement: "must be even".
 	Validate func(Value) error
 }
 

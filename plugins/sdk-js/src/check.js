@@ -1,6 +1,7 @@
 // Checks a configuration against a schema: properties of attributes, numbers of blocks, validators.
 
 import { Diagnostic } from "./diagnostics.js";
+import { isNumber, textOfNumber } from "./numbers.js";
 import { DynamicValue } from "./value.js";
 import { isUnknown } from "./unknown.js";
 
@@ -24,8 +25,8 @@ export function check(schema, config, writeOnlyAllowed) {
       }
       if (value === null || isUnknown(value)) continue;
       for (const validator of one.validators) {
-        const message = validator(value);
-        if (message) error(`Invalid value for "${name}"`, message, at);
+        const requirement = validator(value);
+        if (requirement) error("Invalid Attribute Value", `Attribute ${nameOf(at)} ${requirement}, got: ${shown(value)}`, at);
       }
       if (one.nested !== null) {
         each(one.nested.nesting, value, at, (inner, where) => attributes(one.nested.attributes, inner, where));
@@ -50,6 +51,16 @@ export function check(schema, config, writeOnlyAllowed) {
 
   if (config !== null && !isUnknown(config)) contents(schema, config, []);
   return diagnostics;
+}
+
+function nameOf(path) {
+  const steps = path.map((step) => (typeof step === "string" ? `.${step}` : `[${JSON.stringify(step.key ?? step)}]`));
+  return steps.join("").replace(/^\./, "");
+}
+
+function shown(value) {
+  if (typeof value === "string") return JSON.stringify(value);
+  return isNumber(value) ? textOfNumber(value) : String(value);
 }
 
 function each(nesting, value, path, visit) {

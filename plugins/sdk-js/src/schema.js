@@ -84,7 +84,8 @@ export class Attribute {
     return this;
   }
 
-  /** Calls a function with each known value that is not null; it returns a message, or nothing. */
+  /** Calls a function with each known value that is not null. It returns nothing, or the requirement:
+   * "must be even". */
   validate(validator) {
     this.validators.push(validator);
     return this;

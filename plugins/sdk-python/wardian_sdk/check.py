@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Callable, Mapping
 
 from .diagnostics import Diagnostic, Key, Path
+from .numbers import is_number, text_of_number
 from .schema import Attribute, Schema
 from .unknown import is_unknown
 from .values import DynamicValue
@@ -58,15 +60,27 @@ class _Check:
         if is_unknown(value):
             return
         for validator in attribute.validators:
-            message = validator(value)
-            if message:
-                self._error(f'Invalid value for "{name}"', message, path)
+            requirement = validator(value)
+            if requirement:
+                detail = f"Attribute {_name(path)} {requirement}, got: {_shown(value)}"
+                self._error("Invalid Attribute Value", detail, path)
         if attribute.nested is not None:
             inner = attribute.nested.attributes
             _each(attribute.nested.nesting, value, path, lambda one, at: self._attributes(inner, one, at))
 
     def _error(self, summary: str, detail: str, path: Path) -> None:
         self.diagnostics.append(Diagnostic.error(summary, detail, path))
+
+
+def _name(path: Path) -> str:
+    steps = (f".{step}" if isinstance(step, str) else f"[{_shown(getattr(step, 'key', step))}]" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return text_of_number(value) if is_number(value) else str(value)
 
 
 def _each(nesting: str, value: Any, path: Path, visit: Callable[[Any, Path], None]) -> None:

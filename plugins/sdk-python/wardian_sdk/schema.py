@@ -25,7 +25,7 @@ _UNSET: Any = object()
 
 AttributeNesting = Literal["single", "list", "set", "map"]
 BlockNesting = Literal["single", "group", "list", "set", "map"]
-#: Receives a known value that is not null, and returns a message or nothing.
+#: Receives a known value that is not null. Returns nothing, or the requirement: "must be even".
 Validator = Callable[[Any], str | None]
 
 

@@ -63,7 +63,7 @@ func (item) Schema() sdk.Schema {
 
 func notNegative(quantity sdk.Value) error {
 	if whole := sdk.BigInt(quantity); whole != nil && whole.Sign() < 0 {
-		return errors.New("The quantity must not be negative.")
+		return errors.New("must not be negative")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ class Item extends Resource {
         quantity: attribute
           .number()
           .default(1)
-          .validate((quantity) => (quantity < 0 ? "The quantity must not be negative." : null))
+          .validate((quantity) => (quantity < 0 ? "must not be negative" : null))
           .description("The number of units."),
         price: attribute.number().optional().description("The price of a unit."),
         tags: attribute.map(types.string).optional().description("Labels with values."),

@@ -45,7 +45,7 @@ def slug(text: str) -> str:
 
 
 def not_negative(quantity: Any) -> str | None:
-    return "The quantity must not be negative." if quantity < 0 else None
+    return "must not be negative" if quantity < 0 else None
 
 
 class Item(Resource):

@@ -88,7 +88,7 @@ impl Resource<Client> for Item {
             Attribute::number("area").computed().description("The product of both lengths."),
         ];
         let not_negative = validate::custom(|value: &Value| match value.as_number() {
-            Some(number) if number.is_sign_negative() => Err("The quantity must not be negative."),
+            Some(number) if number.is_sign_negative() => Err("must not be negative"),
             _ => Ok(()),
         });
         Schema::new()
