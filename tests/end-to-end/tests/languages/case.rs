@@ -77,7 +77,7 @@ fn diagnostics(seen: &Seen) -> Value {
         json!({
             "severity": found["severity"],
             "summary": found["summary"],
-            "detail": comparable(found["detail"].as_str().unwrap_or_default()),
+            "detail": comparable(found),
             "line": found["range"]["start"]["line"],
         })
     });
@@ -87,7 +87,10 @@ fn diagnostics(seen: &Seen) -> Value {
     json!({ "exit code": seen.code, "diagnostics": shown })
 }
 
-/// Removes the parts of a message that each language words differently.
-fn comparable(detail: &str) -> &str {
-    if detail.contains("is not a number") { "…" } else { detail }
+/// Returns the detail of a diagnostic. Each language has other words for a state that does not fit.
+fn comparable(diagnostic: &Value) -> &str {
+    match diagnostic["summary"].as_str() {
+        Some("Unable to read the stored state") => "…",
+        _ => diagnostic["detail"].as_str().unwrap_or_default(),
+    }
 }
