@@ -78,9 +78,7 @@ impl Peer {
             [peer] if peer == "backends" => Ok(Self::Backends),
             [peer, rest @ ..] if peer == "compare" => compare::Options::parse(rest).map(Self::Compare),
             [peer] if peer == "install" => Ok(Self::Install),
-            [peer, rest @ ..] if peer == "languages" => {
-                languages::Options::parse(rest).map(Self::Languages)
-            }
+            [peer, rest @ ..] if peer == "languages" => languages::Options::parse(rest).map(Self::Languages),
             [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
             [peer] if peer == "postgres" => Ok(Self::Postgres),
             [peer] if peer == "ssh" => Ok(Self::Ssh),

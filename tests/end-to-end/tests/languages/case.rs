@@ -16,7 +16,8 @@ pub(crate) struct Case {
 impl Case {
     pub(crate) fn all() -> Vec<Self> {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/languages/cases");
-        let entries = fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        let entries =
+            fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         entries
             .map(|entry| {
                 let entry = entry.unwrap();
@@ -81,9 +82,8 @@ fn diagnostics(seen: &Seen) -> Value {
             "line": found["range"]["start"]["line"],
         })
     });
-    let shown: Vec<Value> = diagnostics
-        .filter(|one| one["summary"] != "Provider development overrides are in effect")
-        .collect();
+    let shown: Vec<Value> =
+        diagnostics.filter(|one| one["summary"] != "Provider development overrides are in effect").collect();
     json!({ "exit code": seen.code, "diagnostics": shown })
 }
 

