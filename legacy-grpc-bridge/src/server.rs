@@ -12,6 +12,7 @@
 //!   the plugin announces itself;
 //! - an invalid request is rejected with a status and has no effect.
 
+mod attached;
 mod connection;
 mod conversion;
 mod multiplex;
@@ -39,6 +40,7 @@ use crate::server::service::Service;
 use crate::server::tls::Acceptor;
 use crate::tls::{Identity, IdentityError};
 
+pub use attached::AttachedServer;
 pub use multiplex::{MultiplexError, Multiplexed};
 
 /// Time without a connection after which a plugin exits.

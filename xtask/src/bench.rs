@@ -14,7 +14,7 @@ use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
 use crate::{
     authors_bench, backend_bench, bridge_bench, confinement_bench, engine_bench, install_bench,
-    language_bench, oracle, policy_bench, process, provisioner_bench, test_bench,
+    language_bench, oracle, policy_bench, process, provisioner_bench, review_page_bench, test_bench,
 };
 
 /// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
@@ -49,7 +49,7 @@ const TEN_TERRAFORM_DATA: &str = r#"resource "terraform_data" "bench" {
 "#;
 
 /// The parts of the benchmark, in their order.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "plans",
     "language",
     "engine",
@@ -61,6 +61,7 @@ const SECTIONS: [&str; 13] = [
     "tests",
     "calls",
     "policy",
+    "review",
     "sizes",
     "authors",
 ];
@@ -129,6 +130,7 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
             "calls" => call_rows(workspace, artifacts)?,
             "policy" => policy_bench::rows(&place, &wardian, workspace, artifacts)?,
             "authors" => authors_bench::rows(workspace, &place, &wardian)?,
+            "review" => review_page_bench::rows(workspace, &place, &wardian)?,
             _ => size_rows(artifacts),
         });
     }

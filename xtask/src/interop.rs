@@ -13,6 +13,7 @@
 //! | `languages` | the provider `inventory` in Rust, Go, JavaScript and Python, built with toolchains from PyPI and npm: all components have the same plans, states and diagnostics; `--bindings` only writes the bindings of the SDKs |
 //! | `native` | unmodified native providers in Python and Go, under `native = "confine"`: Kubernetes with a client certificate and with an exec credential program, three C libraries, gRPC with keep-alive, a long connection, and curl with HTTP/2 |
 //! | `postgres` | two users of one state in the backend `postgres`: 200 concurrent applies, 300 that are killed and 100 that are suspended for longer than their lease; no object is lost or created twice, no run writes after its lease, and every result equals that of some serial order |
+//! | `review` | the page of `show -html` in headless Chromium: the dangerous change of five plans is on the first screen, each filter shows the right changes, and a hostile plan starts no script and no request |
 //! | `ssh` | OpenSSH's server on a loopback address: the provisioner `file` takes at most twice as long as `scp` to copy 100 MB |
 //!
 //! Each command prints a table or a line for each peer. If a prerequisite is missing, the command
@@ -33,6 +34,7 @@ mod moto;
 mod native;
 mod program;
 mod report;
+mod review;
 mod selection;
 mod ssh;
 mod terraform;
@@ -65,6 +67,7 @@ pub(crate) enum Peer {
     Languages(languages::Options),
     Native(native::Options),
     Postgres,
+    Review,
     Ssh,
     Terraform,
     TestModules(Selection),
@@ -81,6 +84,7 @@ impl Peer {
             [peer, rest @ ..] if peer == "languages" => languages::Options::parse(rest).map(Self::Languages),
             [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
             [peer] if peer == "postgres" => Ok(Self::Postgres),
+            [peer] if peer == "review" => Ok(Self::Review),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "test-modules" => {
@@ -89,7 +93,7 @@ impl Peer {
             [peer, rest @ ..] if peer == "wrappers" => Selection::parse(peer, rest).map(Self::Wrappers),
             _ => {
                 bail!(
-                    "`interop` requires an argument: aws, backends, install, languages, native, postgres, ssh, terraform, test-modules, wrappers or compare DIRECTORY..."
+                    "`interop` requires an argument: aws, backends, install, languages, native, postgres, review, ssh, terraform, test-modules, wrappers or compare DIRECTORY..."
                 )
             }
         }
@@ -102,7 +106,13 @@ impl Peer {
             Self::Languages(options) => options.needs_build(),
             Self::Native(options) => options.binary.is_none(),
             Self::TestModules(selection) | Self::Wrappers(selection) => selection.binary.is_none(),
-            Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Ssh | Self::Terraform => true,
+            Self::Aws
+            | Self::Backends
+            | Self::Install
+            | Self::Postgres
+            | Self::Review
+            | Self::Ssh
+            | Self::Terraform => true,
         }
     }
 }
@@ -116,6 +126,7 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
         Peer::Install => install::run(workspace),
         Peer::Languages(options) => languages::run(workspace, options),
         Peer::Native(options) => native::run(workspace, options),
+        Peer::Review => review::run(workspace),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
         Peer::TestModules(options) => test_modules::run(workspace, options),

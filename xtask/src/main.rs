@@ -8,6 +8,7 @@ mod backend_bench;
 mod bench;
 mod bench_table;
 mod bridge_bench;
+mod browser;
 mod comparison;
 mod confinement_bench;
 mod demo;
@@ -29,6 +30,8 @@ mod process_stats;
 mod progress;
 mod provisioner_bench;
 mod release;
+mod review_page_bench;
+mod review_plans;
 mod simulation;
 mod terms;
 mod test;
@@ -54,7 +57,7 @@ Commands:
   test      build Wardian, then run every test of the workspace
   hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then test it with a real peer: `interop aws`,
-            `interop install`, `interop native`, `interop ssh`,
+            `interop install`, `interop native`, `interop review`, `interop ssh`,
             `interop terraform`, `interop test-modules` or `interop wrappers`;
             or compare configurations
             under Terraform and Wardian:
@@ -80,6 +83,7 @@ Options:
             as those of the version before the defences; with --costs, compare what attacks cost
   hostile --components-for <MINUTES>   test random components
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
+  hostile records --kills <N> ends of applies at random moments after recorded states (default: 300)
   interop wrappers --only <TEXT>   tools with this text in their names
   interop wrappers --binary <PATH> run this binary instead of building one
   interop test-modules --only <TEXT>   modules with this text in their names
@@ -136,6 +140,13 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
         "hostile" if request.rest.first().is_some_and(|first| first == "files") => {
             let operations = simulation::parse(request.rest.get(1..).unwrap_or_default())?;
             simulation::run(&Workspace::load()?, operations)
+        }
+        "hostile" if request.rest.first().is_some_and(|first| first == "records") => {
+            let kills = simulation::parse_kills(request.rest.get(1..).unwrap_or_default())?;
+            let workspace = Workspace::load()?;
+            build_guests(&workspace, request.toolchain, &ALL_PURPOSES)?;
+            host::build(&workspace, Selection::Workspace)?;
+            simulation::run_kills(&workspace, kills)
         }
         "hostile" => {
             let options = hostile::Options::parse(&request.rest)?;

@@ -36,6 +36,7 @@ mod query;
 mod refresh;
 pub(crate) mod serve;
 mod show;
+mod show_review;
 mod state_history;
 mod state_identities;
 mod state_list;

@@ -33,6 +33,7 @@ mod product;
 mod progress;
 mod render;
 mod report;
+mod review_source;
 mod shell;
 mod variables;
 

@@ -52,6 +52,8 @@ pub(crate) struct OperationRequest<'a> {
     pub(crate) state_out: &'a StateOutArguments,
     /// The purpose to be recorded in the lock information.
     pub(crate) purpose: LockPurpose,
+    /// Whether only the summary of the plan is shown.
+    pub(crate) is_summarized: bool,
 }
 
 /// The inputs of an operation. The state is locked until the operation has ended.

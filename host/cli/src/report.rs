@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use wardian_address::ResourceMode;
 use wardian_engine::{Action, ChangeCounts, Plan, ResourceChange};
-use wardian_printable::printable;
+use wardian_printable::{PrintableText, printable};
 use wardian_state::{OutputValue, State};
 use wardian_value::Str;
 
 use crate::render::json::{Message, Summary, reported_drift};
-use crate::render::plan::{PlanNote, render_note, render_plan};
+use crate::render::plan::{Folding, PlanNote, render_folded_plan, render_note};
 use crate::render::value::render_outputs;
+use crate::review_source::groups_of_plan;
 use crate::shell::{Paint, Shell};
 
 /// Reports a new plan.
@@ -18,8 +19,13 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     // Terraform also prints a line for a failed plan without changes.
     let is_shown = !plan.errored || plan.has_changes() || !shell.product().is_own();
     if !shell.is_for_programs() && is_shown {
-        shell.print(render_plan(plan, PlanNote::None, shell.render_options()));
+        shell.print(plan_text(shell, plan));
     }
+    plan_messages(shell, plan);
+}
+
+/// Reports a new plan in JSON messages only.
+pub(crate) fn plan_messages(shell: &Shell, plan: &Plan) {
     if !shell.wants_messages() {
         return;
     }
@@ -36,6 +42,17 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     if !plan.outputs.is_empty() {
         shell.message(&Message::PlannedOutputs(&plan.outputs));
     }
+}
+
+/// Returns the text of a plan. With `-concise`, groups of equal changes are folded.
+pub(crate) fn plan_text(shell: &Shell, plan: &Plan) -> PrintableText {
+    let folding = if shell.is_concise() { folding(plan) } else { Folding::default() };
+    render_folded_plan(plan, &folding, PlanNote::None, shell.render_options())
+}
+
+/// Returns the folding of a plan's groups. A plan that cannot be reviewed is shown in full.
+fn folding(plan: &Plan) -> Folding {
+    groups_of_plan(plan).map_or_else(|_| Folding::default(), |review| Folding::new(&review))
 }
 
 /// Writes the note about applying a plan. Only text output contains this note.

@@ -316,6 +316,13 @@ impl Shell {
         });
     }
 
+    /// Writes a document of any format to standard output. It must contain no characters that control a
+    /// terminal.
+    pub(crate) fn write_with(&self, writing: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let _footer = self.footer();
+        self.out.write_with(&mut io::stdout().lock(), writing);
+    }
+
     /// Writes text to standard output, followed by a line break.
     pub(crate) fn say(&self, line: impl Into<PrintableText>) {
         let mut text = line.into();

@@ -62,9 +62,9 @@ impl PlannedReason {
         }
     }
 
-    /// Returns the reason as a clause: `it is tainted`. The text of an unknown reason is its name.
-    pub fn description(&self) -> &str {
-        match self {
+    /// Returns the reason as a clause: `it is tainted`; `None` if this version does not know the reason.
+    pub fn clause(&self) -> Option<&'static str> {
+        Some(match self {
             Self::Tainted => "it is tainted",
             Self::CannotUpdate => "an attribute cannot be changed in place",
             Self::Requested => "-replace requests it",
@@ -78,7 +78,15 @@ impl PlannedReason {
             Self::ConfigurationUnknown => "its configuration is known only after the apply",
             Self::DependencyPending => "it depends on an object with a pending change",
             Self::NestedInCheck => "its check block is evaluated after the apply",
+            Self::Other(_) => return None,
+        })
+    }
+
+    /// Returns the reason as a clause, or the name of a reason that this version does not know.
+    pub fn description(&self) -> &str {
+        match self {
             Self::Other(name) => name,
+            known => known.clause().unwrap_or_default(),
         }
     }
 }

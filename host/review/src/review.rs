@@ -28,7 +28,7 @@ impl ReviewCounts {
     }
 
     /// Returns the number of changes of a class.
-    pub fn of(&self, class: ChangeClass) -> usize {
+    pub fn count(&self, class: ChangeClass) -> usize {
         self.0.get(class as usize).copied().unwrap_or_default()
     }
 
@@ -150,14 +150,14 @@ impl Review {
     /// plan. A replacement counts as one added and one destroyed.
     pub fn totals(&self) -> (usize, usize, usize) {
         let counts = &self.counts;
-        let replaced = counts.of(ChangeClass::Replace);
+        let replaced = counts.count(ChangeClass::Replace);
         let forgotten =
             |change: &&ReviewedChange| change.kind == ChangeKind::Replace(ReplaceOrder::ForgetFirst);
         let destroyed = replaced - self.changes.iter().filter(forgotten).count();
         (
-            counts.of(ChangeClass::Create) + replaced,
-            counts.of(ChangeClass::Update),
-            counts.of(ChangeClass::Destroy) + destroyed,
+            counts.count(ChangeClass::Create) + replaced,
+            counts.count(ChangeClass::Update),
+            counts.count(ChangeClass::Destroy) + destroyed,
         )
     }
 

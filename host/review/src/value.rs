@@ -13,7 +13,7 @@ pub enum ReviewedValue {
     /// A sensitive value. Its content is not part of the model.
     Sensitive,
     Bool(bool),
-    /// A number in the notation of the document.
+    /// A number as it is written in the document.
     Number(Arc<str>),
     /// A text of any length, possibly with several lines. It is not escaped.
     Text(Arc<str>),

@@ -25,12 +25,15 @@ mod transport;
 #[path = "http/mock.rs"]
 mod transport;
 
+mod pages;
+
 use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use pages::{Pages, next_link, pages};
 #[cfg(not(target_os = "wasi"))]
 #[doc(hidden)]
 pub use transport::with_mock_http;
@@ -197,6 +200,17 @@ impl Request {
     /// Returns the body.
     pub fn content(&self) -> &[u8] {
         &self.body
+    }
+
+    /// Returns the timeout.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let request = wardian_sdk::http::get("https://api.example").timeout(Duration::from_secs(5));
+    /// assert_eq!(request.time_limit(), Some(Duration::from_secs(5)));
+    /// ```
+    pub fn time_limit(&self) -> Option<Duration> {
+        self.timeout
     }
 
     /// Sends the request and waits for the complete response.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::duration::GoDuration;
-use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, run, validate};
+use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, clock, run, validate};
 
 /// The `timeouts` of a resource: an optional nested attribute or block with a duration for each
 /// operation, such as `"30m"`.
@@ -101,12 +101,12 @@ pub struct Deadline {
 impl Deadline {
     /// Creates a deadline that passes after the given duration.
     pub fn after(allowed: Duration) -> Self {
-        Self { start: Instant::now(), allowed }
+        Self { start: clock::now(), allowed }
     }
 
     /// Returns the remaining time.
     pub fn remaining(&self) -> Duration {
-        self.allowed.saturating_sub(self.start.elapsed())
+        self.allowed.saturating_sub(clock::now().saturating_duration_since(self.start))
     }
 
     /// Returns an error if the deadline has passed. `doing` describes the current step in the

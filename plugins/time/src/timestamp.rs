@@ -2,7 +2,7 @@
 //! Go: January 31 plus one month is in March.
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 const DAY: i64 = 86_400;
 /// Maximum year of a sum. Later years are considered a mistake.
@@ -31,7 +31,7 @@ impl Timestamp {
     /// Returns the current time in UTC.
     pub(crate) fn now() -> Self {
         // If the clock shows a time before 1970, it was not set.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = wardian_sdk::clock::system_time().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
             nanoseconds: since.subsec_nanos(),

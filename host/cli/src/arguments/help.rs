@@ -36,7 +36,21 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Backend", &["backend", "backend-config", "reconfigure", "migrate-state", "force-copy"]),
     ("State", &["state", "state-out", "backup", "backup-out", "lock", "lock-timeout"]),
     ("Access of plugins", &["untrusted", "audit-log", "allow-native", "accept"]),
-    ("Output", &["json", "json-into", "raw", "concise", "compact-warnings", "no-color"]),
+    (
+        "Output",
+        &[
+            "json",
+            "json-into",
+            "raw",
+            "html",
+            "markdown",
+            "limit",
+            "summary",
+            "concise",
+            "compact-warnings",
+            "no-color",
+        ],
+    ),
 ];
 
 /// A requested help text.

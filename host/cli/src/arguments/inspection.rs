@@ -112,11 +112,43 @@ pub(crate) struct ShowArguments {
     /// A saved plan or a state file; without it, the current state.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// More plans, with -html, -markdown or -summary.
+    #[arg(value_name = "FILE")]
+    pub(crate) more_files: Vec<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print a page with the plan, for a browser. The file is a saved plan or the JSON document of one, also
+    /// Terraform's.
+    #[arg(long, requires = "file", conflicts_with_all = ["json", "markdown", "summary", "concise"])]
+    pub(crate) html: bool,
+    /// Print a comment for a pull request with the plan; `gitlab`: for a merge request. The file is a saved
+    /// plan or the JSON document of one, also Terraform's.
+    #[arg(long, value_name = "SERVICE", num_args = 0..=1, require_equals = true,
+        default_missing_value = "github", requires = "file",
+        conflicts_with_all = ["json", "summary", "concise"])]
+    pub(crate) markdown: Option<CommentService>,
+    /// The maximum number of characters of the comment, instead of the limit of the service.
+    #[arg(long, value_name = "N", requires = "markdown")]
+    pub(crate) limit: Option<usize>,
+    /// Print only the counts and the changes that destroy or replace objects. The file is a saved plan or
+    /// the JSON document of one, also Terraform's.
+    #[arg(long, requires = "file", conflicts_with_all = ["json", "concise"])]
+    pub(crate) summary: bool,
+    /// Fold equal changes in the plan.
+    #[arg(long, requires = "file", conflicts_with = "json")]
+    pub(crate) concise: bool,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
+}
+
+/// The service that displays a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CommentService {
+    /// GitHub.
+    Github,
+    /// GitLab.
+    Gitlab,
 }
 
 /// `crash`.

@@ -8,6 +8,7 @@
 //! | `-lock` | `--lock=true` |
 //! | `-lock=0` | `--lock=false` |
 //! | `-var a=b`, `-var=a=b` | `--var=a=b`, even if the value begins with a dash |
+//! | `-markdown`, whose value is optional | `--markdown` |
 //! | `-`, and everything after `--` | unchanged |
 //! | `-help`, `--help`, `-h`; `help` before the command | a request for help |
 //! | `help environment` | a request for help on environment variables |
@@ -232,6 +233,7 @@ impl Reader<'_> {
                 argument.push(value.to_string());
             }
             Some(value) => argument.push(value),
+            None if option.is_require_equals_set() => argument = format!("--{long}").into(),
             None => {
                 let next = self.next_argument();
                 argument.push(next.ok_or_else(|| {

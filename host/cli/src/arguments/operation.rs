@@ -30,6 +30,9 @@ pub(crate) struct PlanArguments {
     /// Exit with 2 if there are changes, and with 0 if there are none.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
+    /// Show only the counts and the changes that destroy or replace objects.
+    #[arg(long)]
+    pub(crate) summary: bool,
     /// Accepted without effect; a plan writes no state.
     #[arg(long, value_name = "PATH", hide = true)]
     pub(crate) state_out: Option<PathBuf>,
@@ -57,6 +60,9 @@ pub(crate) struct ApplyArguments {
     /// Do not ask for approval.
     #[arg(long)]
     pub(crate) auto_approve: bool,
+    /// Show only the counts and the changes that destroy or replace objects.
+    #[arg(long)]
+    pub(crate) summary: bool,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
     #[command(flatten)]
@@ -77,6 +83,9 @@ pub(crate) struct DestroyArguments {
     /// Do not ask for approval.
     #[arg(long)]
     pub(crate) auto_approve: bool,
+    /// Show only the counts and the changes that destroy or replace objects.
+    #[arg(long)]
+    pub(crate) summary: bool,
     #[command(flatten)]
     pub(crate) scope: ScopeArguments,
     #[command(flatten)]

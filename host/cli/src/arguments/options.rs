@@ -84,7 +84,7 @@ pub(crate) struct ProgressOutputArguments {
     /// Also write progress and results as JSON, one document per line, to this file.
     #[arg(long, value_name = "PATH")]
     json_into: Option<PathBuf>,
-    /// Do not print the progress of each object, only results.
+    /// Do not print the progress of each object, only results, and fold equal changes in the plan.
     #[arg(long)]
     concise: bool,
 }

@@ -24,6 +24,7 @@ use crate::operation::{
 use crate::plan_passphrase::read_plan;
 use crate::render::json::Summary;
 use crate::report;
+use crate::review_source::report_plan;
 use crate::shell::{OutputKind, ViewOptions};
 use crate::variables;
 use wardian_printable::printable;
@@ -108,6 +109,7 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
         lock: &arguments.lock,
         state_out: &arguments.state_out,
         purpose: LockPurpose::Apply,
+        is_summarized: arguments.summary,
     };
     plan_and_apply(context, &request, arguments.auto_approve, Summary::Apply).await
 }
@@ -120,6 +122,7 @@ async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outc
         lock: &arguments.lock,
         state_out: &arguments.state_out,
         purpose: LockPurpose::Apply,
+        is_summarized: arguments.summary,
     };
     plan_and_apply(context, &request, arguments.auto_approve, Summary::Destroy).await
 }
@@ -141,7 +144,7 @@ async fn plan_and_apply(
     let (plan, diagnostics) = operation.plan(&request.options, context).await;
     // The process ends after the apply, and freeing a large plan takes time.
     let Some(plan) = plan.map(ManuallyDrop::new) else { return Err(Failure::Diagnostics(diagnostics)) };
-    report::plan(&context.shell, &plan);
+    report_plan(context, &plan, &operation, request.is_summarized).await?;
     if diagnostics.has_errors() {
         return Err(Failure::Diagnostics(diagnostics));
     }

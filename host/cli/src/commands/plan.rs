@@ -22,6 +22,7 @@ use crate::operation::{Operation, OperationRequest, mode, plan_options};
 use crate::plan_passphrase;
 use crate::render::plan::PlanNote;
 use crate::report;
+use crate::review_source::report_plan;
 use crate::shell::{OutputKind, ViewOptions};
 use wardian_printable::printable;
 
@@ -92,6 +93,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
         lock: &arguments.lock,
         state_out: &state_out,
         purpose: LockPurpose::Plan,
+        is_summarized: arguments.summary,
     };
     let operation = Operation::prepare(context, &request).await?;
     let (plan, diagnostics) = operation.plan(&options, context).await;
@@ -127,7 +129,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
         )
         .await?;
     }
-    report::plan(&context.shell, &plan);
+    report_plan(context, &plan, &operation, arguments.summary).await?;
     let plan = context.shell.warned(plan, &diagnostics)?;
     if !context.app.environment.in_automation() {
         match &arguments.out {

@@ -59,6 +59,7 @@ async fn run(context: &CommandContext, arguments: &RefreshArguments) -> Outcome 
         lock: &arguments.lock,
         state_out: &arguments.state_out,
         purpose: LockPurpose::Refresh,
+        is_summarized: false,
     };
     let mut operation = Operation::prepare(context, &request).await?;
     let (plan, mut diagnostics) = operation.plan(&options, context).await;

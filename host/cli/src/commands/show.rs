@@ -14,20 +14,39 @@ use wardian_diagnostic::system_reason;
 use wardian_engine::{Schemas, decode_stored};
 use wardian_state::{Object, State, StateProblem};
 
+use super::show_review::{self, ReviewForm};
 use crate::arguments::ShowArguments;
 use crate::command_context::CommandContext;
-use crate::command_spec::CommandSpec;
+use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
 use crate::plan_passphrase::decode_plan;
 use crate::render::json::{PlanDocument, PlanJson, StateJson};
-use crate::render::plan::{PlanNote, render_plan};
 use crate::render::state::{StateObject, render_state};
+use crate::report;
 use crate::shell::ViewOptions;
+use wardian_review_document::CommentOptions;
 
 #[async_trait(?Send)]
 impl CommandSpec for ShowArguments {
     fn view(&self) -> ViewOptions {
-        self.view.into()
+        ViewOptions { concise: self.concise, ..self.view.into() }
+    }
+
+    fn check(&self) -> Result<(), InvalidOptions> {
+        let has_more = !self.more_files.is_empty();
+        if has_more && !(self.html || self.summary || self.markdown.is_some()) {
+            return Err(InvalidOptions::new(
+                "Too many files",
+                "Several plans are shown together only with -html, -markdown or -summary.",
+            ));
+        }
+        if self.limit.is_some_and(|limit| limit < CommentOptions::MIN_LIMIT) {
+            return Err(InvalidOptions::new(
+                "Invalid value for -limit",
+                "A comment needs at least 2000 characters.",
+            ));
+        }
+        Ok(())
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
@@ -36,6 +55,10 @@ impl CommandSpec for ShowArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
+    if let Some(form) = ReviewForm::new(arguments) {
+        let files = arguments.file.iter().chain(&arguments.more_files);
+        return show_review::run(context, files, form).await;
+    }
     let Some(path) = &arguments.file else {
         let configuration = context.app.configuration()?;
         let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
@@ -85,7 +108,7 @@ async fn plan(context: &CommandContext, path: &Path, bytes: &[u8], as_json: bool
         std::mem::forget(document);
         return Ok(Status::Success);
     }
-    context.shell.print(render_plan(&plan, PlanNote::None, context.shell.render_options()));
+    context.shell.print(report::plan_text(&context.shell, &plan));
     Ok(Status::Success)
 }
 

@@ -27,7 +27,7 @@ mod values;
 
 pub(crate) use audit::AuditDocument;
 pub(crate) use messages::{Message, Summary, hook};
-pub(crate) use plan::{PlanDocument, PlanJson, reported_drift};
+pub(crate) use plan::{PlanDocument, PlanJson, ReviewInput, reported_drift};
 pub(crate) use policy::PolicyDocument;
 pub(crate) use schemas::{functions_json, schemas_json};
 pub(crate) use test_messages::{Progress, TestBody, TestMessage};

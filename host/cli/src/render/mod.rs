@@ -11,6 +11,7 @@
 //! | [`plugin`] | a component's imports and capability requests |
 //! | [`policy`] | the effective policy of a plugin |
 //! | [`query`] | the results of a query |
+//! | [`review`] | the summary of a plan |
 //! | [`state`] | a state, as differences without changes |
 //! | [`value`] | values as expressions |
 //! | [`json`] | plans, states, outputs and events as JSON |
@@ -28,6 +29,7 @@ pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod policy;
 pub(crate) mod query;
+pub(crate) mod review;
 pub(crate) mod state;
 pub(crate) mod style;
 pub(crate) mod value;

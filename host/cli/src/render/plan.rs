@@ -12,6 +12,8 @@ use wardian_engine::{Action, ChangeCounts, Mode, OutputChange, Plan, ResourceCha
 use wardian_printable::{PrintableText, append, append_line, printable};
 use wardian_value::{Str, Value};
 
+pub(crate) use folding::Folding;
+
 use super::RenderOptions;
 use super::difference::{Difference, Effect, Forcing, Sides, dynamic, schema};
 use super::layout::{self, Context};
@@ -20,6 +22,7 @@ use crate::product::Product;
 
 mod actions;
 mod drift;
+mod folding;
 mod header;
 mod lines;
 
@@ -49,6 +52,16 @@ enum Cause {
 /// Returns the whole plan: drift, changes, summary, outputs, note. Begins with an empty line and
 /// ends with a line break.
 pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOptions) -> PrintableText {
+    render_folded_plan(plan, &Folding::default(), note, options)
+}
+
+/// Returns the whole plan like [`render_plan`], with one change for each group of equal changes.
+pub(crate) fn render_folded_plan(
+    plan: &Plan,
+    folding: &Folding,
+    note: PlanNote<'_>,
+    options: RenderOptions,
+) -> PrintableText {
     let mut page = Page::new(options.color);
     let has_drift = drift::write(&mut page, plan, options);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
@@ -62,7 +75,7 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
         if has_drift {
             page.rule(options.width);
         }
-        write_changes(&mut page, plan, &changes, options);
+        write_changes(&mut page, plan, &changes, folding, options);
         if changes.is_empty() && invokes {
             actions::write_requested(&mut page, plan, options);
             write_summary(&mut page, plan);
@@ -98,7 +111,13 @@ fn is_shown(change: &ResourceChange) -> bool {
     }
 }
 
-fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], options: RenderOptions) {
+fn write_changes(
+    page: &mut Page,
+    plan: &Plan,
+    changes: &[&ResourceChange],
+    folding: &Folding,
+    options: RenderOptions,
+) {
     if changes.is_empty() {
         return;
     }
@@ -111,9 +130,15 @@ fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], opti
         append_line!(page, "{name} will perform the following actions:");
     }
     let invocations = actions::Invocations::new(plan);
-    for change in changes {
+    let is_folded =
+        |change: &&&ResourceChange| folding.hides(change) && !invocations.are_triggered_by(change);
+    for change in changes.iter().filter(|change| !is_folded(change)) {
         page.push("\n");
         write_change(page, change, Cause::Planned, options.product);
+        if let Some(note) = folding.note(change) {
+            page.paint(Style::Gray, note.clone());
+            page.push("\n");
+        }
         invocations.write(page, change);
     }
     write_summary(page, plan);

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use crate::clock;
+
 /// The encoded states that a function recorded, in order.
 pub type RecordedStates = Vec<Vec<u8>>;
 
@@ -32,7 +34,7 @@ impl Drop for InterruptionGuard {
 /// });
 /// ```
 pub fn with_interruption_after<R>(time: Duration, run: impl FnOnce() -> R) -> R {
-    let _guard = InterruptionGuard(INTERRUPTED_AT.replace(Instant::now().checked_add(time)));
+    let _guard = InterruptionGuard(INTERRUPTED_AT.replace(clock::now().checked_add(time)));
     run()
 }
 
@@ -49,19 +51,19 @@ pub fn with_recorded_states<R>(run: impl FnOnce() -> R) -> (R, RecordedStates) {
 }
 
 pub(super) fn interrupted() -> bool {
-    INTERRUPTED_AT.get().is_some_and(|at| at <= Instant::now())
+    INTERRUPTED_AT.get().is_some_and(|at| at <= clock::now())
 }
 
 pub(super) fn sleep(milliseconds: u64) -> bool {
     let duration = Duration::from_millis(milliseconds);
-    let until_interruption = INTERRUPTED_AT.get().map(|at| at.saturating_duration_since(Instant::now()));
+    let until_interruption = INTERRUPTED_AT.get().map(|at| at.saturating_duration_since(clock::now()));
     match until_interruption {
         Some(rest) if rest <= duration => {
-            std::thread::sleep(rest);
+            clock::wait(rest);
             true
         }
         _ => {
-            std::thread::sleep(duration);
+            clock::wait(duration);
             false
         }
     }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::{Expected, SharedError};
+use crate::clock;
 
 thread_local! {
     static MEMORY: RefCell<Memory> = RefCell::default();
@@ -92,7 +93,7 @@ pub(super) fn take(name: &str, (events, seconds, burst): (u32, u32, u32)) -> Res
     }
     let interval = Duration::from_secs(seconds.into()) / events;
     let wait = MEMORY.with_borrow_mut(|memory| {
-        let now = Instant::now();
+        let now = clock::now();
         let next = memory.rates.get(name).map_or(now, |next| (*next).max(now));
         memory.rates.insert(name.to_owned(), next + interval);
         let earlier = interval.saturating_mul(burst - 1);

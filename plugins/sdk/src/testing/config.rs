@@ -6,7 +6,7 @@ use wardian_value::{Str, Value};
 use crate::schema::{Block, BlockNesting, Root};
 use crate::{Diagnostics, Result, Schema};
 
-/// A configuration, in which absent attributes are null, and the names of its unknown attributes.
+/// A configuration, in which absent attributes are null, and the paths of its unknown attributes.
 /// [`config`] creates it from JSON, and `hcl` from HCL.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -32,10 +32,17 @@ impl Config {
         Self { source: Source::Hcl(text.to_owned()), unknown: Vec::new() }
     }
 
-    /// Makes an attribute of the root object unknown.
+    /// Makes an attribute unknown, also in a nested object or block: `disk[0].size`. A path cannot lead into
+    /// a set; make the complete set unknown.
+    ///
+    /// ```
+    /// use wardian_sdk::testing::hcl;
+    ///
+    /// let config = hcl("disk { size = 8 }").unknown("name").unknown("disk[0].size");
+    /// ```
     #[must_use]
-    pub fn unknown(mut self, name: &str) -> Self {
-        self.unknown.push(name.to_owned());
+    pub fn unknown(mut self, path: &str) -> Self {
+        self.unknown.push(path.to_owned());
         self
     }
 
@@ -45,13 +52,7 @@ impl Config {
             #[cfg(not(target_family = "wasm"))]
             Source::Hcl(text) => contents(&schema.root, &super::hcl_config::to_json(text, &schema.root)?)?,
         };
-        let mut parts = value.as_mapping().unwrap_or_default().to_map();
-        for name in &self.unknown {
-            let ty = parts.get(name.as_str()).map(|part| part.ty().clone());
-            let ty = ty.ok_or_else(|| Diagnostics::error("Unsupported argument", name.clone()))?;
-            parts.insert(Str::new(name), Value::unknown(ty));
-        }
-        Ok(Value::object(parts))
+        self.unknown.iter().try_fold(value, |value, path| with_unknown(&value, path))
     }
 }
 
@@ -59,6 +60,29 @@ impl From<Json> for Config {
     fn from(json: Json) -> Self {
         config(json)
     }
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn with_unknown(value: &Value, path: &str) -> Result<Value> {
+    let path = super::value_path::ValuePath::parse(path)?;
+    let mut is_found = false;
+    let replaced = value.transform(&mut |at, part| {
+        if !path.matches(at) {
+            return part;
+        }
+        is_found = true;
+        Value::unknown(part.ty().clone())
+    });
+    if is_found { Ok(replaced) } else { Err(Diagnostics::error("Unsupported argument", path.text())) }
+}
+
+#[cfg(target_family = "wasm")]
+fn with_unknown(value: &Value, name: &str) -> Result<Value> {
+    let mut parts = value.as_mapping().unwrap_or_default().to_map();
+    let ty = parts.get(name).map(|part| part.ty().clone());
+    let ty = ty.ok_or_else(|| Diagnostics::error("Unsupported argument", name))?;
+    parts.insert(Str::new(name), Value::unknown(ty));
+    Ok(Value::object(parts))
 }
 
 fn contents(root: &Root, json: &Json) -> Result<Value> {

@@ -12,11 +12,12 @@ use crate::bindings::exports::wardian::plugin::provider as protocol;
 use crate::bindings::wardian::plugin::types;
 use crate::provider::WithSchema;
 use crate::service::Service;
-use crate::{Diagnostic, Diagnostics, FunctionError, Object, Severity, codec};
+use crate::{DeferredReason, Diagnostic, Diagnostics, FunctionError, Object, Severity, codec};
 
 /// A provider under test; see the [module](super) documentation.
 pub struct ProviderHarness {
-    service: Service,
+    pub(super) service: Service,
+    pub(super) capabilities: types::ClientCapabilities,
 }
 
 /// An object in the form in which a host stores it.
@@ -27,6 +28,8 @@ pub struct State {
     identity: Option<Vec<u8>>,
     /// Warnings of the operation that returned the object.
     pub warnings: Diagnostics,
+    /// Set if the operation is deferred to a later run.
+    pub deferred: Option<DeferredReason>,
 }
 
 impl State {
@@ -81,11 +84,32 @@ pub struct Planned {
     pub requires_replace: Vec<Path>,
     /// Warnings of the plan.
     pub warnings: Diagnostics,
+    /// Set if the change is deferred to a later run. Such a plan is not applied.
+    pub deferred: Option<DeferredReason>,
     type_name: String,
     config: Value,
     prior: Option<State>,
     private: Vec<u8>,
     identity: Option<Vec<u8>>,
+}
+
+/// The data that a data source has read. It dereferences to the object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataRead {
+    /// The attributes of the data source.
+    pub object: Object,
+    /// Warnings of the read.
+    pub warnings: Diagnostics,
+    /// Set if the read is deferred to a later run.
+    pub deferred: Option<DeferredReason>,
+}
+
+impl std::ops::Deref for DataRead {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        &self.object
+    }
 }
 
 /// The failure of an operation.
@@ -115,7 +139,30 @@ const CLIENT: types::ClientCapabilities =
 impl ProviderHarness {
     /// Creates a harness for a provider.
     pub fn new(provider: impl Into<Service>) -> Self {
-        Self { service: provider.into() }
+        Self { service: provider.into(), capabilities: CLIENT }
+    }
+
+    /// Allows the provider to defer changes.
+    ///
+    /// ```
+    /// use wardian_sdk::Provider;
+    /// use wardian_sdk::testing::ProviderHarness;
+    ///
+    /// let harness = ProviderHarness::new(Provider::new("cloud")).allowing_deferral();
+    /// ```
+    #[must_use]
+    pub fn allowing_deferral(mut self) -> Self {
+        self.capabilities.deferral_allowed = true;
+        self
+    }
+
+    /// Returns the identity of an object, if its resource type has one and the provider has set it.
+    pub fn identity(&self, type_name: &str, state: &State) -> Result<Option<Object>, HarnessError> {
+        let Some(ty) = self.resource(type_name)?.part.identity().map(|schema| schema.ty()) else {
+            return Ok(None);
+        };
+        let Some(bytes) = &state.identity else { return Ok(None) };
+        Ok(Some(Object::new(decode(bytes, &ty)?, ty)))
     }
 
     /// Validates and applies the provider's configuration.
@@ -125,7 +172,7 @@ impl ProviderHarness {
         let request = protocol::ConfigureProviderRequest {
             terraform_version: "1.14.0".into(),
             config: bytes,
-            client_capabilities: CLIENT,
+            client_capabilities: self.capabilities,
         };
         passed(self.service.configure_provider(&request)).map(drop)
     }
@@ -191,7 +238,7 @@ impl ProviderHarness {
             config: encode(&config, ty)?,
             prior_private: prior.map(|state| state.private.clone()).unwrap_or_default(),
             provider_meta: Vec::new(),
-            client_capabilities: CLIENT,
+            client_capabilities: self.capabilities,
             prior_identity: prior.and_then(|state| state.identity.clone()),
         });
         let warnings = passed(response.diagnostics)?;
@@ -218,6 +265,7 @@ impl ProviderHarness {
             object: (!planned.is_null()).then(|| Object::new(planned, ty.clone())),
             requires_replace,
             warnings,
+            deferred: response.deferred.map(deferred_reason),
             type_name: type_name.to_owned(),
             config,
             prior: prior.cloned(),
@@ -228,6 +276,11 @@ impl ProviderHarness {
 
     /// Applies a plan. Returns `None` if the object is destroyed.
     pub fn apply(&self, plan: &Planned) -> Result<Option<State>, HarnessError> {
+        if plan.deferred.is_some() {
+            return Err(
+                Diagnostics::error("Deferred change", "A host does not apply a deferred change.").into()
+            );
+        }
         match plan.action {
             PlannedAction::NoOp => Ok(plan.prior.clone()),
             PlannedAction::Replace => {
@@ -263,6 +316,7 @@ impl ProviderHarness {
             private: response.private,
             identity: response.new_identity,
             warnings: diagnostics.clone(),
+            deferred: None,
         });
         if diagnostics.has_errors() {
             return Err(HarnessError { diagnostics, state });
@@ -303,7 +357,7 @@ impl ProviderHarness {
             current_state: encode(state.object.as_value(), ty)?,
             private: state.private.clone(),
             provider_meta: Vec::new(),
-            client_capabilities: CLIENT,
+            client_capabilities: self.capabilities,
             current_identity: state.identity.clone(),
         });
         let warnings = passed(response.diagnostics)?;
@@ -313,17 +367,36 @@ impl ProviderHarness {
             private: response.private,
             identity: response.new_identity,
             warnings,
+            deferred: response.deferred.map(deferred_reason),
         }))
     }
 
     /// Imports an object with an identifier, and reads it.
     pub fn import(&self, type_name: &str, id: &str) -> Result<State, HarnessError> {
+        self.import_target(type_name, protocol::ImportTarget::Id(id.to_owned()), id)
+    }
+
+    /// Imports an object with an identity, and reads it.
+    pub fn import_by_identity(&self, type_name: &str, identity: &Json) -> Result<State, HarnessError> {
+        let schema = self.resource(type_name)?.part.identity();
+        let schema = schema.ok_or_else(|| Diagnostics::error("No identity", type_name))?;
+        let ty = schema.ty();
+        let bytes = encode(&crate::stored::from_json(identity, &ty)?, &ty)?;
+        self.import_target(type_name, protocol::ImportTarget::Identity(bytes), &identity.to_string())
+    }
+
+    fn import_target(
+        &self,
+        type_name: &str,
+        target: protocol::ImportTarget,
+        shown: &str,
+    ) -> Result<State, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
         let mut response = self.service.import_resource(&protocol::ImportResourceStateRequest {
             type_name: type_name.to_owned(),
-            target: protocol::ImportTarget::Id(id.to_owned()),
-            client_capabilities: CLIENT,
+            target,
+            client_capabilities: self.capabilities,
         });
         let warnings = passed(response.diagnostics)?;
         let Some(imported) = response.imported_resources.pop() else {
@@ -334,9 +407,13 @@ impl ProviderHarness {
             private: imported.private,
             identity: imported.identity,
             warnings,
+            deferred: response.deferred.map(deferred_reason),
         };
+        if state.deferred.is_some() {
+            return Ok(state);
+        }
         self.read(type_name, &state)?
-            .ok_or_else(|| Diagnostics::error("Cannot import non-existent remote object", id).into())
+            .ok_or_else(|| Diagnostics::error("Cannot import non-existent remote object", shown).into())
     }
 
     /// Loads an object from a state: JSON that was stored with this schema version.
@@ -350,7 +427,7 @@ impl ProviderHarness {
         });
         let warnings = passed(response.diagnostics)?;
         let object = Object::new(decode(&response.upgraded_state, ty)?, ty.clone());
-        Ok(State { object, private: Vec::new(), identity: None, warnings })
+        Ok(State { object, private: Vec::new(), identity: None, warnings, deferred: None })
     }
 
     /// Validates and reads a data source.
@@ -358,7 +435,7 @@ impl ProviderHarness {
         &self,
         type_name: &str,
         config: impl Into<Config>,
-    ) -> Result<Object, HarnessError> {
+    ) -> Result<DataRead, HarnessError> {
         let source = self.service.parts.data_sources.get(type_name);
         let source = source.ok_or_else(|| Diagnostics::error("Unknown data source", type_name))?;
         let (config, _) = config_bytes(source, &config.into())?;
@@ -367,27 +444,11 @@ impl ProviderHarness {
             type_name: type_name.to_owned(),
             config,
             provider_meta: Vec::new(),
-            client_capabilities: CLIENT,
+            client_capabilities: self.capabilities,
         });
-        passed(response.diagnostics)?;
-        Ok(Object::new(decode(&response.state, source.ty())?, source.ty().clone()))
-    }
-
-    /// Validates, opens and closes an ephemeral resource.
-    pub fn open_ephemeral(&self, type_name: &str, config: impl Into<Config>) -> Result<Object, HarnessError> {
-        let resource = self.service.parts.ephemeral_resources.get(type_name);
-        let resource = resource.ok_or_else(|| Diagnostics::error("Unknown ephemeral resource", type_name))?;
-        let (config, _) = config_bytes(resource, &config.into())?;
-        passed(self.service.validate_ephemeral(&validation(type_name, config.clone())))?;
-        let response = self.service.open_ephemeral(&protocol::OpenEphemeralResourceRequest {
-            type_name: type_name.to_owned(),
-            config,
-            client_capabilities: CLIENT,
-        });
-        passed(response.diagnostics)?;
-        let opened = Object::new(decode(&response.result, resource.ty())?, resource.ty().clone());
-        passed(self.service.close_ephemeral(type_name, response.private))?;
-        Ok(opened)
+        let warnings = passed(response.diagnostics)?;
+        let object = Object::new(decode(&response.state, source.ty())?, source.ty().clone());
+        Ok(DataRead { object, warnings, deferred: response.deferred.map(deferred_reason) })
     }
 
     /// Calls a function.
@@ -409,7 +470,7 @@ impl ProviderHarness {
         codec::decode(&answer, &signature.returns).map_err(FunctionError::new)
     }
 
-    fn resource(
+    pub(super) fn resource(
         &self,
         type_name: &str,
     ) -> Result<&WithSchema<dyn crate::resource::AnyResource>, HarnessError> {
@@ -418,30 +479,33 @@ impl ProviderHarness {
     }
 }
 
-fn config_bytes<T: ?Sized>(part: &WithSchema<T>, config: &Config) -> Result<(Vec<u8>, Value), HarnessError> {
+pub(super) fn config_bytes<T: ?Sized>(
+    part: &WithSchema<T>,
+    config: &Config,
+) -> Result<(Vec<u8>, Value), HarnessError> {
     let value = config.value(part.schema())?;
     Ok((encode(&value, part.ty())?, value))
 }
 
-fn validation(type_name: &str, config: Vec<u8>) -> protocol::ValidateConfigRequest {
+pub(super) fn validation(type_name: &str, config: Vec<u8>) -> protocol::ValidateConfigRequest {
     protocol::ValidateConfigRequest { type_name: type_name.to_owned(), config, client_capabilities: CLIENT }
 }
 
-fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, Diagnostics> {
+pub(super) fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, Diagnostics> {
     codec::encode(value, ty).map_err(|error| Diagnostics::error("Value does not match the schema", error))
 }
 
-fn decode(bytes: &[u8], ty: &Type) -> Result<Value, Diagnostics> {
+pub(super) fn decode(bytes: &[u8], ty: &Type) -> Result<Value, Diagnostics> {
     codec::decode(bytes, ty).map_err(|error| Diagnostics::error("Response does not match the schema", error))
 }
 
 /// Returns the warnings if there are no errors, and otherwise an error.
-fn passed(records: Vec<types::Diagnostic>) -> Result<Diagnostics, HarnessError> {
+pub(super) fn passed(records: Vec<types::Diagnostic>) -> Result<Diagnostics, HarnessError> {
     let diagnostics = diagnostics(records);
     if diagnostics.has_errors() { Err(diagnostics.into()) } else { Ok(diagnostics) }
 }
 
-fn diagnostics(records: Vec<types::Diagnostic>) -> Diagnostics {
+pub(super) fn diagnostics(records: Vec<types::Diagnostic>) -> Diagnostics {
     records
         .into_iter()
         .map(|record| Diagnostic {
@@ -454,6 +518,15 @@ fn diagnostics(records: Vec<types::Diagnostic>) -> Diagnostics {
             path: record.attribute.as_deref().map(path),
         })
         .collect()
+}
+
+pub(super) fn deferred_reason(reason: types::DeferredReason) -> DeferredReason {
+    match reason {
+        types::DeferredReason::Unknown => DeferredReason::Unknown,
+        types::DeferredReason::ResourceConfigUnknown => DeferredReason::ResourceConfigUnknown,
+        types::DeferredReason::ProviderConfigUnknown => DeferredReason::ProviderConfigUnknown,
+        types::DeferredReason::AbsentPrerequisite => DeferredReason::AbsentPrerequisite,
+    }
 }
 
 fn path(steps: &[types::PathStep]) -> Path {

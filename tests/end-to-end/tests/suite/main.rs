@@ -61,6 +61,7 @@ mod provisioners;
 #[cfg(unix)]
 mod reattached_plugins;
 mod recorded_commands;
+mod recorded_states;
 mod redaction;
 #[cfg(unix)]
 mod remote_provisioner_errors;
@@ -68,6 +69,7 @@ mod remote_provisioner_errors;
 mod remote_provisioners;
 #[cfg(unix)]
 mod remote_states;
+mod review_documents;
 mod saved_plans;
 mod screens;
 mod security_model;

@@ -95,6 +95,54 @@ impl<'a> RelevantDocument<'a> {
     }
 }
 
+/// The parts of a plan's document from which a review is created. The values before and after the
+/// changes are omitted.
+#[derive(Serialize)]
+pub(crate) struct ReviewInput<'a> {
+    format_version: &'static str,
+    terraform_version: &'a str,
+    resource_drift: Vec<ResourceChangeDocument<'a>>,
+    resource_changes: Vec<ResourceChangeDocument<'a>>,
+    output_changes: BTreeMap<&'a str, ChangeDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configuration: Option<ConfigurationDocument<'a>>,
+    relevant_attributes: Vec<RelevantDocument<'a>>,
+    checks: Vec<Check<'a>>,
+    timestamp: &'a str,
+    applyable: bool,
+    complete: bool,
+    errored: bool,
+}
+
+impl<'a> ReviewInput<'a> {
+    /// Without the configuration, the review contains no causes and no dependencies.
+    pub(crate) fn new(
+        terraform_version: &'a str,
+        plan: &'a Plan,
+        configuration: Option<(&'a Configuration, &Schemas)>,
+    ) -> Self {
+        Self {
+            format_version: FORMAT_VERSION,
+            terraform_version,
+            resource_drift: reported_drift(plan).map(ResourceChangeDocument::new).collect(),
+            resource_changes: plan.changes.iter().map(ResourceChangeDocument::new).collect(),
+            output_changes: output_changes(plan),
+            configuration: configuration
+                .map(|(configuration, schemas)| ConfigurationDocument::new(configuration, schemas)),
+            relevant_attributes: plan.relevant_attributes.iter().map(RelevantDocument::new).collect(),
+            checks: Check::all(&plan.checks),
+            timestamp: &plan.timestamp,
+            applyable: plan.is_applyable() && plan.secrets == ObjectSecrets::Available,
+            complete: !plan.errored && !plan.is_partial(),
+            errored: plan.errored,
+        }
+    }
+}
+
+fn output_changes(plan: &Plan) -> BTreeMap<&str, ChangeDocument<'_>> {
+    plan.outputs.iter().map(|(name, change)| (&**name, ChangeDocument::from_output(change))).collect()
+}
+
 /// Returns the drift in the JSON document. If the plan has any changes, objects that were only
 /// moved are reported as changes, not as drift.
 pub(crate) fn reported_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChange> {
@@ -118,11 +166,7 @@ impl<'a> PlanDocument<'a> {
             },
             resource_drift: reported_drift(plan).map(ResourceChangeDocument::new).collect(),
             resource_changes: plan.changes.iter().map(ResourceChangeDocument::new).collect(),
-            output_changes: plan
-                .outputs
-                .iter()
-                .map(|(name, change)| (&**name, ChangeDocument::from_output(change)))
-                .collect(),
+            output_changes: output_changes(plan),
             prior_state: (!is_empty)
                 .then(|| StateDocument::new(terraform_version, prior, outputs, Vec::new())),
             configuration: ConfigurationDocument::new(configuration, schemas),

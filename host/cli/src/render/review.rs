@@ -1,0 +1,189 @@
+//! Renders the summary of a plan: the counts, and the changes that destroy or replace objects.
+
+use wardian_printable::{PrintableText, append, append_line, printable};
+use wardian_review::{ChangeClass, ChangeGroup, Review, ReviewedChange};
+use wardian_review_document::{Fragment, explanations};
+
+use super::RenderOptions;
+use super::style::{Page, Style};
+use super::wrapping::wrap;
+
+/// Maximum number of addresses that are listed for a group.
+const MAX_ADDRESSES: usize = 10;
+/// Maximum number of failed checks that are listed.
+const MAX_FINDINGS: usize = 5;
+/// Maximum number of columns, also if the terminal is wider.
+const MAX_WIDTH: usize = 80;
+
+/// Returns the summary of a plan. Begins with an empty line and ends with a line break.
+pub(crate) fn render_summary(review: &Review, options: RenderOptions) -> PrintableText {
+    let width = options.width.min(MAX_WIDTH);
+    let mut page = Page::new(options.color);
+    page.push("\n");
+    write_counts(&mut page, review, width);
+    if review.errored {
+        page.paint(Style::BoldRed, "An error ended planning early, so the plan is incomplete.");
+        page.push("\n");
+    }
+    for class in ChangeClass::ALL.into_iter().filter(|class| class.destroys()) {
+        let mut groups = review.groups.iter().filter(|group| group.class() == class).peekable();
+        if groups.peek().is_some() {
+            page.push("\n");
+            page.paint(style(class), heading(class));
+            page.push("\n");
+        }
+        for group in groups {
+            write_group(&mut page, review, group, width);
+        }
+    }
+    write_findings(&mut page, review, width);
+    page.push("\n");
+    let (add, change, destroy) = review.totals();
+    page.paint(Style::Bold, "Plan:");
+    let imported = match review.imports() {
+        0 => PrintableText::new(),
+        count => printable!("{count} to import, "),
+    };
+    append_line!(page, " {imported}{add} to add, {change} to change, {destroy} to destroy.");
+    page.finish()
+}
+
+fn style(class: ChangeClass) -> Style {
+    if class.destroys() { Style::BoldRed } else { Style::Bold }
+}
+
+fn heading(class: ChangeClass) -> &'static str {
+    if class == ChangeClass::Destroy { "Destroy:" } else { "Replace:" }
+}
+
+fn write_counts(page: &mut Page, review: &Review, width: usize) {
+    let mut line = PrintableText::new();
+    for class in ChangeClass::ALL {
+        let count = review.counts.count(class);
+        if count > 0 {
+            append!(line, "{}{count} to {}", if line.is_empty() { "" } else { ", " }, class.name());
+        }
+    }
+    let outputs = review.outputs.len();
+    if outputs > 0 {
+        append!(line, "{}outputs that change: {outputs}", if line.is_empty() { "" } else { ", " });
+    }
+    if line.is_empty() {
+        line.push("No changes.");
+    }
+    page.paint(Style::Bold, wrap(&line, width, 0));
+    page.push("\n");
+}
+
+fn write_group(page: &mut Page, review: &Review, group: &ChangeGroup, width: usize) {
+    let count = group.members.len();
+    let symbol = group.class().symbol();
+    let first = review.members(group).next().map(|(_, change)| change);
+    let Some(first) = first else { return };
+    let mut line = PrintableText::new();
+    if count == 1 {
+        append!(line, "  {symbol} {}", &*first.address);
+    } else {
+        append!(line, "  {symbol} {count} x {}:", &*group.type_name);
+        for (index, (_, change)) in review.members(group).take(MAX_ADDRESSES).enumerate() {
+            append!(line, "{} {}", if index == 0 { "" } else { "," }, &*change.address);
+        }
+        if count > MAX_ADDRESSES {
+            append!(line, " and {} more", count - MAX_ADDRESSES);
+        }
+    }
+    append_line!(page, "{}", wrap(&line, width, 4));
+    let reasons = reasons(first);
+    if !reasons.is_empty() {
+        append_line!(page, "{}", wrap(&printable!("      {reasons}"), width, 0));
+    }
+}
+
+fn reasons(change: &ReviewedChange) -> PrintableText {
+    let mut text = PrintableText::new();
+    for clause in explanations(change) {
+        if !text.is_empty() {
+            text.push("; ");
+        }
+        for fragment in clause {
+            match fragment {
+                Fragment::Words(words) => text.push(words),
+                Fragment::Name(name) => append!(text, "{}", &*name),
+                Fragment::Change(_, address) => append!(text, "{address}"),
+            }
+        }
+    }
+    if let Some(source) = &change.source {
+        append!(text, "{}({}:{})", if text.is_empty() { "" } else { " " }, &*source.file, source.line);
+    }
+    text
+}
+
+fn write_findings(page: &mut Page, review: &Review, width: usize) {
+    if review.findings.is_empty() {
+        return;
+    }
+    page.push("\n");
+    page.paint(Style::BoldRed, "Failed checks:");
+    page.push("\n");
+    for finding in review.findings.iter().take(MAX_FINDINGS) {
+        let mut line = printable!("  {}", &*finding.address);
+        if let Some(message) = finding.messages.first() {
+            append!(line, ": {}", &**message);
+        }
+        append_line!(page, "{}", wrap(&line, width, 4));
+    }
+    if review.findings.len() > MAX_FINDINGS {
+        append_line!(page, "  and {} more", review.findings.len() - MAX_FINDINGS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_review::{ConfigurationFacts, testing};
+
+    use super::*;
+
+    fn summary(name: &str, json: &str) -> String {
+        let review = Review::from_json(name, json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+        render_summary(&review, RenderOptions::default()).into_string()
+    }
+
+    #[test]
+    fn dangerous_change_is_in_the_first_twenty_lines() {
+        for plan in testing::five_plans() {
+            let text = summary(plan.name, &plan.json);
+            let start: Vec<&str> = text.lines().take(20).collect();
+            assert!(start.iter().any(|line| line.contains(plan.dangerous)), "{}:\n{text}", plan.name);
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        }
+    }
+
+    #[test]
+    fn summary_contains_causes_and_no_updates() {
+        let plan = testing::five_plans().into_iter().find(|plan| plan.name == "cascade").unwrap();
+        let text = summary(plan.name, &plan.json);
+        assert!(
+            text.starts_with(
+                "\n30 to replace\n\nReplace:\n  -/+ aws_vpc.main\n      cidr_block forces the replacement; \
+                 cidr_block depends on var.cidr\n"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.contains("      vpc_id forces the replacement; vpc_id depends on aws_vpc.main\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("\nPlan: 30 to add, 0 to change, 30 to destroy.\n"), "{text}");
+        let plan = testing::five_plans().into_iter().find(|plan| plan.name == "small").unwrap();
+        assert!(!summary(plan.name, &plan.json).contains("aws_instance.web"));
+    }
+
+    #[test]
+    fn hostile_text_is_escaped_and_has_no_secrets() {
+        let text = summary("p", &testing::hostile_plan());
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{0}', '\u{9b}']));
+        assert!(!text.contains("topsecret"));
+        assert!(!text.lines().any(|line| line.starts_with("Plan: 0 to add,")));
+    }
+}

@@ -1,0 +1,196 @@
+//! Reviews of plans: `plan -summary`, `plan -concise`, and `show` with `-html`, `-markdown` and `-summary`.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use wardian_end_to_end::{Project, terraform};
+
+const INITIAL: &str = r#"variable "release" {
+  default = "v1"
+}
+
+variable "token" {
+  default   = "topsecret-1"
+  sensitive = true
+}
+
+resource "terraform_data" "network" {
+  triggers_replace = var.release
+}
+
+resource "terraform_data" "node" {
+  count = 30
+  input = { release = var.release, index = count.index }
+}
+
+resource "terraform_data" "secret" {
+  input = var.token
+}
+
+resource "terraform_data" "old" {
+  input = "archive"
+}
+"#;
+
+/// Returns a project whose state belongs to `INITIAL`, and whose configuration no longer contains `old`.
+fn applied() -> Project {
+    let project = Project::new(&[("main.tf", INITIAL)]);
+    project.run("apply -auto-approve").success();
+    let (kept, _) = INITIAL.split_once("resource \"terraform_data\" \"old\"").unwrap();
+    project.write("main.tf", kept);
+    project
+}
+
+const CHANGED: &str = "-var=release=v2 -var=token=topsecret-2";
+
+#[test]
+fn summary_has_counts_destroys_and_replacements() {
+    let project = applied();
+    let out = project.run(&format!("plan -summary {CHANGED} -out=p")).success().out;
+    let start: Vec<&str> = out.lines().take(20).collect();
+    assert!(start.contains(&"1 to destroy, 1 to replace, 31 to update"), "{out}");
+    assert!(start.contains(&"  - terraform_data.old"), "{out}");
+    assert!(start.contains(&"      the resource is not in the configuration"), "{out}");
+    assert!(start.contains(&"  -/+ terraform_data.network"), "{out}");
+    assert!(out.contains("triggers_replace depends on var.release (main.tf:10)"), "{out}");
+    assert!(!out.contains("terraform_data.node") && !out.contains("topsecret"), "{out}");
+    assert!(out.contains("\nPlan: 1 to add, 31 to change, 2 to destroy.\n"), "{out}");
+    let shown = project.run("show -summary p").success().out;
+    assert!(out.contains(&*shown), "{shown}\n{out}");
+    let out = project.run(&format!("apply -auto-approve -summary {CHANGED}")).success().out;
+    assert!(out.contains("1 to destroy, 1 to replace, 31 to update"), "{out}");
+    assert!(out.contains("Apply complete! Resources: 1 added, 31 changed, 2 destroyed."), "{out}");
+    let out = project.run(&format!("plan -summary {CHANGED}")).success().out;
+    assert!(
+        out.contains("No changes.") && out.contains("Plan: 0 to add, 0 to change, 0 to destroy."),
+        "{out}"
+    );
+}
+
+#[test]
+fn concise_plan_folds_equal_changes() {
+    let project = applied();
+    let out = project.run(&format!("plan -concise {CHANGED} -out=p")).success().out;
+    assert_eq!(out.matches("# terraform_data.node[").count(), 1, "{out}");
+    assert!(
+        out.contains(
+            "  # 29 more objects change in the same way: terraform_data.node[1], terraform_data.node[2], \
+             terraform_data.node[3] and 26 more\n"
+        ),
+        "{out}"
+    );
+    assert!(out.contains("terraform_data.old will be destroyed"), "{out}");
+    assert!(out.contains("Plan: 1 to add, 31 to change, 2 to destroy."), "{out}");
+    let shown = project.run("show -concise p").success().out;
+    assert_eq!(shown.matches("# terraform_data.node[").count(), 1, "{shown}");
+    let full = project.run("show p").success().out;
+    assert_eq!(full.matches("# terraform_data.node[").count(), 30);
+}
+
+#[test]
+fn saved_plan_and_its_json_have_the_same_review() {
+    let project = applied();
+    project.run(&format!("plan {CHANGED} -out=p")).success();
+    project.write("p.json", project.run("show -json p").success().out);
+    for form in ["-html", "-markdown", "-markdown=gitlab"] {
+        let saved = project.run(&format!("show {form} p")).success().out;
+        let json = project.run(&format!("show {form} p.json")).success().out;
+        for text in [&saved, &json] {
+            assert!(text.contains("terraform_data.old") && text.contains("terraform_data.node[0]"), "{text}");
+            assert!(!text.contains("topsecret"), "{text}");
+        }
+        assert!(saved.contains("main.tf:10"), "{saved}");
+        // The JSON document contains no positions.
+        assert!(!json.contains("main.tf"), "{json}");
+    }
+    let both = project.run("show -markdown p p.json").success().out;
+    assert!(both.starts_with("<!-- wardian-plan: p p.json -->\n"), "{both}");
+    assert!(both.contains("in `p`\n") && both.contains("in `p.json`\n"), "{both}");
+    let page = project.run("show -html p p.json").success().out;
+    assert!(page.contains("<h1>2 plans</h1>") && page.contains("id=p1c0"));
+    let short = project.run("show -markdown -limit=2000 p").success().out;
+    assert!(short.len() <= 2000 && short.contains("terraform_data.old"), "{short}");
+}
+
+#[test]
+fn terraforms_plan_is_reviewed() {
+    let Some(terraform) = terraform() else { return };
+    let project = Project::new(&[("main.tf", INITIAL)]);
+    let directory = project.path("");
+    terraform.ask(&directory, &["init"]);
+    terraform.ask(&directory, &["apply", "-auto-approve"]);
+    let (kept, _) = INITIAL.split_once("resource \"terraform_data\" \"old\"").unwrap();
+    project.write("main.tf", kept);
+    terraform.ask(&directory, &["plan", "-var=release=v2", "-var=token=topsecret-2", "-out=tfplan"]);
+    project.write("p.json", terraform.ask(&directory, &["show", "-json", "tfplan"]));
+    let out = project.run("show -summary p.json").success().out;
+    assert!(out.contains("1 to destroy, 1 to replace, 31 to update"), "{out}");
+    assert!(out.contains("triggers_replace depends on var.release"), "{out}");
+    let page = project.run("show -html p.json").success().out;
+    assert!(page.contains("<b>30</b> \u{d7} <code dir=auto>terraform_data</code>"));
+    assert!(!page.contains("topsecret"));
+}
+
+#[test]
+fn files_that_are_no_plans_are_rejected() {
+    let project = applied();
+    project.run("plan -out=p").success();
+    project.write("state.json", project.run("show -json").success().out);
+    let whole = std::fs::read(project.path("p")).unwrap();
+    project.write("cut", &whole[..whole.len() / 2]);
+    project.write("version.json", "{\"format_version\":\"9.0\",\"resource_changes\":[]}");
+    project.write("junk", "\u{1b}[2Jjunk");
+    for (file, message) in [
+        ("state.json", "it is the JSON document of a state"),
+        ("cut", "Saved plan cannot be used"),
+        ("version.json", "its format version is \"9.0\""),
+        ("junk", "it is not the JSON document of a plan"),
+        ("terraform.tfstate", "it has no format version"),
+        ("none", "none: "),
+    ] {
+        for form in ["-html", "-markdown", "-summary"] {
+            let seen = project.run(&format!("show {form} {file}")).ended_with(1);
+            assert!(seen.errors.replace("\n\u{2502} ", " ").contains(message), "{file}: {}", seen.text());
+            assert!(seen.out.is_empty(), "{}", seen.out);
+        }
+    }
+    for (line, message) in [
+        ("show -html", "FILE"),
+        ("show -html -json p", "-json"),
+        ("show p p", "Several plans"),
+        ("show -markdown=bitbucket p", "github"),
+        ("show -markdown -limit=10 p", "2000"),
+    ] {
+        let seen = project.run(line).ended_with(1);
+        assert!(seen.errors.contains(message), "{line}: {}", seen.text());
+    }
+}
+
+#[test]
+fn encrypted_plan_is_reviewed_with_its_passphrase() {
+    let project = applied();
+    let passphrase = [("WARDIAN_PLAN_PASSPHRASE", "correct horse")];
+    project.run_with("plan -encrypt -out=p", "", &passphrase).success();
+    let out = project.run_with("show -markdown p", "", &passphrase).success().out;
+    assert!(out.contains("terraform_data.old"), "{out}");
+    project.run_with("show -markdown p", "", &[("WARDIAN_PLAN_PASSPHRASE", "other")]).ended_with(1);
+}
+
+#[test]
+fn closed_pipe_ends_the_command() {
+    let project = applied();
+    project.run(&format!("plan {CHANGED} -out=p")).success();
+    for form in ["-html", "-markdown", "-summary"] {
+        let mut child = project
+            .command(&format!("show {form} p"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut errors = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        let status = child.wait().unwrap();
+        assert!(status.success() && errors.is_empty(), "{form}: {status} {errors}");
+    }
+}
