@@ -12,6 +12,7 @@ use wardian_app::saved_plan;
 use wardian_app::{json_reason, state_access};
 use wardian_diagnostic::system_reason;
 use wardian_engine::{Schemas, decode_stored};
+use wardian_review_terminal::ViewApproval;
 use wardian_state::{Object, State, StateProblem};
 
 use super::show_review::{self, ReviewForm};
@@ -19,10 +20,13 @@ use crate::arguments::ShowArguments;
 use crate::command_context::CommandContext;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
+use crate::interrupt;
 use crate::plan_passphrase::decode_plan;
 use crate::render::json::{PlanDocument, PlanJson, StateJson};
 use crate::render::state::{StateObject, render_state};
 use crate::report;
+use crate::review_source::review_of_file;
+use crate::review_view;
 use crate::shell::ViewOptions;
 use wardian_review_document::CommentOptions;
 
@@ -64,6 +68,13 @@ async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
         let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
         return state(context, look.exists.then_some(&*look.state), arguments.json).await;
     };
+    if arguments.review {
+        review_view::check_terminal(context)?;
+        let stop = interrupt::listen(&context.shell)?;
+        let review = review_of_file(context, path).await?;
+        review_view::show_review(context, review, ViewApproval::None, &stop)?;
+        return Ok(Status::Success);
+    }
     let bytes = fs::read(path).map_err(|error| unreadable(path, &system_reason(&error)))?;
     if saved_plan::is_plan(&bytes) {
         return plan(context, path, &bytes, arguments.json).await;
