@@ -144,7 +144,7 @@ fn expected_errors_name_attribute_and_address() {
         .test()
         .step(
             Step::plan(server("name = \"\"\nsize = 0"))
-                .expect_error(ExpectedDiagnostic::any().at("name").of("cloud_server.web"))
+                .expect_error(ExpectedDiagnostic::any().at("name").for_address("cloud_server.web"))
                 .expect_error(ExpectedDiagnostic::matching("(?s)Invalid.*0").at("size")),
         )
         .step(
