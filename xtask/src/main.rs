@@ -83,6 +83,7 @@ Options:
             as those of the version before the defences; with --costs, compare what attacks cost
   hostile --components-for <MINUTES>   test random components
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
+  hostile records --kills <N> ends of applies at random moments after recorded states (default: 300)
   interop wrappers --only <TEXT>   tools with this text in their names
   interop wrappers --binary <PATH> run this binary instead of building one
   interop test-modules --only <TEXT>   modules with this text in their names
@@ -139,6 +140,13 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
         "hostile" if request.rest.first().is_some_and(|first| first == "files") => {
             let operations = simulation::parse(request.rest.get(1..).unwrap_or_default())?;
             simulation::run(&Workspace::load()?, operations)
+        }
+        "hostile" if request.rest.first().is_some_and(|first| first == "records") => {
+            let kills = simulation::parse_kills(request.rest.get(1..).unwrap_or_default())?;
+            let workspace = Workspace::load()?;
+            build_guests(&workspace, request.toolchain, &ALL_PURPOSES)?;
+            host::build(&workspace, Selection::Workspace)?;
+            simulation::run_kills(&workspace, kills)
         }
         "hostile" => {
             let options = hostile::Options::parse(&request.rest)?;

@@ -1,20 +1,26 @@
-//! `cargo xtask hostile files`: simulates many more random file operations of two plugins than the
-//! tests do.
+//! `cargo xtask hostile files` simulates many more random file operations of two plugins than the tests
+//! do, and `cargo xtask hostile records` ends many more applies at random moments after recorded states.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::process;
 use crate::progress::{elapsed, say};
-use crate::workspace::Workspace;
+use crate::workspace::{Purpose, Workspace};
+use crate::{guests, process};
 
 /// The test that simulates the operations, in `wardian-sandbox`.
 const TEST: &str = "capability::filesystem::simulation::tests::no_file_is_reached_outside_of_the_grants";
 /// The environment variable with the number of operations.
 const OPERATIONS: &str = "WARDIAN_SIMULATED_OPERATIONS";
 const DEFAULT_OPERATIONS: u64 = 10_000_000;
+
+/// The test that ends applies, in the suite `end-to-end`.
+const KILLED: &str = "recorded_states::failures_after_recorded_states_lose_and_duplicate_nothing";
+/// The environment variable with the number of ended applies.
+const KILLS: &str = "WARDIAN_RECORDED_KILLS";
+const DEFAULT_KILLS: u64 = 300;
 
 /// Returns the number of operations from the arguments after `hostile files`.
 pub(crate) fn parse(arguments: &[String]) -> Result<u64> {
@@ -24,6 +30,34 @@ pub(crate) fn parse(arguments: &[String]) -> Result<u64> {
         _ => bail!("`hostile files` accepts only `--steps <N>`"),
     };
     text.parse().with_context(|| format!("--steps requires a number, not `{text}`"))
+}
+
+/// Returns the number of ended applies from the arguments after `hostile records`.
+pub(crate) fn parse_kills(arguments: &[String]) -> Result<u64> {
+    let text = match arguments {
+        [] => return Ok(DEFAULT_KILLS),
+        [option, number] if option == "--kills" => number,
+        _ => bail!("`hostile records` accepts only `--kills <N>`"),
+    };
+    text.parse().with_context(|| format!("--kills requires a number, not `{text}`"))
+}
+
+pub(crate) fn run_kills(workspace: &Workspace, kills: u64) -> Result<ExitCode> {
+    say(&format!("==> Ending {kills} applies at random moments after recorded states"));
+    let started = Instant::now();
+    let mut cargo = workspace.cargo();
+    cargo
+        .args(["test", "--workspace", "--test", "end-to-end", "--", "--nocapture", "--exact", KILLED])
+        .env(KILLS, kills.to_string())
+        .env("WARDIAN_TEST_BINARY", workspace.host_program("wardian"))
+        .env("WARDIAN_TEST_GUESTS", guests::place(&guests::directory(workspace), Purpose::Test));
+    let mut has_run = false;
+    let status = process::each_line(&mut cargo, |line| has_run |= line.contains("failed or were killed"))?;
+    say(&elapsed(started.elapsed()));
+    if status.success() && !has_run {
+        bail!("{KILLED} did not run");
+    }
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 pub(crate) fn run(workspace: &Workspace, operations: u64) -> Result<ExitCode> {

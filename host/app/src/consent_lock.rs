@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 
 use wardian_address::ProviderAddress;
-use wardian_declaration::{ApprovedCapabilities, Inspected, inspect};
+use wardian_declaration::{ApprovedCapabilities, Inspected, UndeclaredCapability, inspect};
 use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_files::read_regular;
 use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
@@ -77,7 +77,8 @@ pub fn inspect_component(component: &ComponentArtifact, root_module: &Path) -> R
     };
     let inspected = inspect(component.bytes(), root_module).map_err(|error| cannot(error.to_string()))?;
     let verification = inspected.verify_imports();
-    if let Some(undeclared) = verification.undeclared.first() {
+    let refused = |undeclared: &&UndeclaredCapability| !inspected.is_denied_without_declaration(undeclared);
+    if let Some(undeclared) = verification.undeclared.iter().find(refused) {
         return Err(cannot(format!(
             "{undeclared}. The plugin's author must declare the capability, with a reason"
         )));

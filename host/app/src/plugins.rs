@@ -11,8 +11,9 @@ use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use wardian_address::{ProviderAddress, provisioner_name};
 use wardian_builtin::OtherBackends;
+use wardian_declaration::InspectError;
 use wardian_files::WritableDirectories;
-use wardian_install::package::{NativeArtifact, PluginArtifact};
+use wardian_install::package::{ComponentArtifact, NativeArtifact, PluginArtifact, PluginOrigin};
 use wardian_legacy_grpc_bridge::{
     Bridge, NativeLimits, NativePackage, NativePlugin, NativeProvisioner, ProcessConfinement, Reattachment,
     Security,
@@ -24,8 +25,8 @@ use wardian_plugin::{
 };
 use wardian_policy::{NativePlugins, PluginPolicy, Policy};
 use wardian_sandbox::{
-    CacheDirectories, Compiler, CompilerProcess, Grants, InProcess, LoadEvent, LoadedPlugin, NetworkOptions,
-    Sandbox, SandboxOptions,
+    CacheDirectories, Compiler, CompilerProcess, DeclaredCapabilities, Grants, InProcess, LoadEvent,
+    LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,
 };
 
 use crate::built_in;
@@ -101,7 +102,7 @@ pub(crate) struct Plugin {
     /// The monitor of a component. `None` for a native plugin, which runs outside the sandbox.
     monitor: Option<Monitor>,
     /// The loaded component.
-    loaded: OnceCell<Result<LoadedPlugin, String>>,
+    loaded: OnceCell<Result<(LoadedPlugin, DeclaredCapabilities), String>>,
 }
 
 pub use provisioners::require as require_provisioners;
@@ -284,18 +285,18 @@ impl Plugins {
     ) -> Result<(&LoadedPlugin, Grants), PluginDiagnostics> {
         let frontend = Arc::clone(&self.frontend);
         let report = move |event| report_compiling(&*frontend, event);
-        let plugin = self.loaded(address, report).await?;
+        let (plugin, declared) = self.loaded(address, report).await?;
         let monitor = self.by_address.get(address).and_then(|plugin| plugin.monitor.clone());
         let monitor = monitor.ok_or_else(|| unavailable(address))?;
         let grants = Grants::by_policy(monitor, &self.working_directory, self.environment.iter().cloned());
-        Ok((plugin, grants))
+        Ok((plugin, grants.with_declared(*declared)))
     }
 
     async fn loaded(
         &self,
         address: &ProviderAddress,
         tell: impl Fn(LoadEvent) + Send + Sync + 'static,
-    ) -> Result<&LoadedPlugin, PluginDiagnostics> {
+    ) -> Result<&(LoadedPlugin, DeclaredCapabilities), PluginDiagnostics> {
         let plugin = self.by_address.get(address).ok_or_else(|| unavailable(address))?;
         let component = match &plugin.artifact {
             PluginArtifact::Component(component) => component,
@@ -304,11 +305,13 @@ impl Plugins {
         let name = plugin_name(&component.address, component.version.as_ref());
         let loading = || async {
             let (sandbox, component, name) = (Arc::clone(&self.sandbox), component.clone(), name.clone());
-            let monitor = plugin.monitor.clone();
+            let (monitor, directory) = (plugin.monitor.clone(), self.working_directory.clone());
             let load = move || {
+                let declared = declared_capabilities(&component, &directory)?;
                 let (digest, policy) = (*component.sha256.as_bytes(), monitor.as_ref().map(Monitor::policy));
                 sandbox
                     .load(name, component.bytes(), Some(digest), policy, &tell)
+                    .map(|plugin| (plugin, declared))
                     .map_err(|error| error.to_string())
             };
             tokio::task::spawn_blocking(load).await.map_err(|error| error.to_string()).flatten()
@@ -319,6 +322,25 @@ impl Plugins {
             vec![PluginDiagnostic::error("Plugin cannot be loaded", detail)]
         })
     }
+}
+
+/// Returns the capabilities that a component declares. Embedded components declare what they import.
+fn declared_capabilities(
+    component: &ComponentArtifact,
+    directory: &Path,
+) -> Result<DeclaredCapabilities, String> {
+    if matches!(component.origin, PluginOrigin::Embedded) {
+        return Ok(DeclaredCapabilities::default());
+    }
+    let found = match wardian_declaration::inspect(component.bytes(), directory) {
+        Ok(found) => found,
+        // The sandbox describes bytes that are not a component.
+        Err(InspectError::NotAComponent | InspectError::Invalid(_) | InspectError::Limit(_)) => {
+            return Ok(DeclaredCapabilities::default());
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    Ok(DeclaredCapabilities { network: found.declares("network"), filesystem: found.declares("filesystem") })
 }
 
 #[async_trait]

@@ -2,7 +2,7 @@
 //!
 //! | capability | implied by an import of |
 //! |---|---|
-//! | network | `wasi:http`, `wasi:sockets`, except for interfaces that define only types |
+//! | network | `wasi:http`, `wasi:sockets`, except for interfaces that define only types; `wardian:plugin/http` |
 //! | process | `wardian:plugin/process` |
 //! | communicator | `wardian:plugin/communicator` |
 //! | filesystem, environment | none: the standard libraries always import both |
@@ -10,13 +10,17 @@
 //! A provisioner's export receives process and communicator resources from the host with each call,
 //! so every provisioner imports both interfaces, whether it needs them or not. Therefore, these
 //! imports do not imply a capability for provisioners.
+//!
+//! The runtimes of some languages always import `wasi:sockets` or `wasi:http`. A provider that imports
+//! them without a declaration is loaded, and the host denies each use.
 
 use std::fmt;
 
 use crate::component::Inspected;
 
 /// Interfaces that require a capability: the path (a prefix if it ends in `/`) and the capability.
-const CAPABILITY_IMPORTS: [(&str, &str); 4] = [
+const CAPABILITY_IMPORTS: [(&str, &str); 5] = [
+    ("wardian:plugin/http", "network"),
     ("wasi:http/", "network"),
     ("wasi:sockets/", "network"),
     ("wardian:plugin/process", "process"),
@@ -52,6 +56,17 @@ impl fmt::Display for UndeclaredCapability {
 }
 
 impl Inspected {
+    /// Whether the component is loaded although it imports an undeclared capability, because the host
+    /// denies each use of it.
+    pub fn is_denied_without_declaration(&self, undeclared: &UndeclaredCapability) -> bool {
+        undeclared.capability == "network" && !self.is_provisioner()
+    }
+
+    /// Whether the component declares a capability.
+    pub fn declares(&self, capability: &str) -> bool {
+        self.declaration.requests.iter().any(|request| request.capability() == capability)
+    }
+
     /// Compares the declaration with the imports.
     pub fn verify_imports(&self) -> ImportVerification {
         let mut verification = ImportVerification::default();
@@ -62,8 +77,7 @@ impl Inspected {
                 .filter(|import| implied_capability(import) == Some(capability))
                 .cloned()
                 .collect();
-            let is_declared =
-                self.declaration.requests.iter().any(|request| request.capability() == capability);
+            let is_declared = self.declares(capability);
             if self.is_provisioner() && capability != "network" {
                 continue;
             }

@@ -50,7 +50,7 @@ pub(crate) fn read(
     tell(LoadEvent::Compiling { plugin: plugin.to_owned(), bytes: bytes.len() });
     let started = Instant::now();
     let code = compiler.compile(bytes, limits).map_err(|error| match error {
-        CompileError::Invalid(reason) => LoadError::Invalid { plugin: plugin.to_owned(), reason },
+        CompileError::Invalid(reason) => LoadError::invalid(plugin.to_owned(), reason),
         reason => LoadError::Compile { plugin: plugin.to_owned(), reason },
     })?;
     let component = deserialize(engine, &code).map_err(|error| LoadError::Compile {
@@ -88,9 +88,7 @@ fn check_size(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
     let plugin = || plugin.to_owned();
     match wardian_component::check(bytes, &ComponentLimits::default()) {
         Ok(_) => Ok(()),
-        Err(CheckError::Invalid(reason)) => {
-            Err(LoadError::Invalid { plugin: plugin(), reason: printable(&reason) })
-        }
+        Err(CheckError::Invalid(reason)) => Err(LoadError::invalid(plugin(), printable(&reason))),
         Err(error) => Err(LoadError::TooLarge { plugin: plugin(), reason: error.to_string() }),
     }
 }

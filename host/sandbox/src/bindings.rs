@@ -54,3 +54,18 @@ pub(crate) mod state_store {
         with: { "wardian:plugin/types": crate::bindings::wardian::plugin::types },
     });
 }
+
+/// The exports of the parts of a provider, which share their types with the providers' world. The host
+/// loads the exports of each part separately.
+pub(crate) mod parts {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "provider-parts-exports",
+        imports: { default: trappable },
+        exports: { default: async },
+        with: {
+            "wardian:plugin/types": crate::bindings::wardian::plugin::types,
+            "wardian:plugin/provider-types": crate::bindings::wardian::plugin::provider_types,
+        },
+    });
+}

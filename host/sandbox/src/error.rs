@@ -20,6 +20,18 @@ pub enum LoadError {
         /// The chain of causes.
         reason: String,
     },
+    /// The component was built for asynchronous calls or for WASI 0.3.
+    #[error(
+        "{plugin} was built for the asynchronous calls of WASI 0.3, which this version of Wardian does not \
+         support: {reason}. Build it for WASI 0.2 with synchronous exports: for Rust, for the target \
+         wasm32-wasip2; for JavaScript, with `componentize-qjs --sync`; for other languages, without \
+         `async` in the bindings"
+    )]
+    Asynchronous {
+        plugin: String,
+        /// The instruction or type that the validator rejects.
+        reason: String,
+    },
     /// The expanded component exceeds a limit.
     #[error("{plugin} exceeds the limits of components: {reason}")]
     TooLarge {
@@ -54,6 +66,18 @@ pub enum LoadError {
         /// The chain of causes.
         reason: String,
     },
+}
+
+impl LoadError {
+    /// Returns the error for a component that the validator rejects. The reasons of components for newer
+    /// versions of WASI are explained.
+    pub(crate) fn invalid(plugin: String, reason: String) -> Self {
+        if reason.contains("requires the component model async") || reason.contains("component model async`")
+        {
+            return Self::Asynchronous { plugin, reason };
+        }
+        Self::Invalid { plugin, reason }
+    }
 }
 
 /// An import that a plugin must not have.

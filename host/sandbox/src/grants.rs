@@ -21,6 +21,22 @@ pub struct Grants {
     pub(crate) working_directory: Option<String>,
     /// The host's environment variables that are visible to the plugin.
     pub(crate) environment: Vec<(String, String)>,
+    pub(crate) declared: DeclaredCapabilities,
+}
+
+/// Whether the component declares capabilities whose interfaces the runtimes of some languages always
+/// import. Without a declaration, the imports are linked, and each use is denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeclaredCapabilities {
+    pub network: bool,
+    pub filesystem: bool,
+}
+
+impl Default for DeclaredCapabilities {
+    /// Returns all capabilities, for components whose declaration is not compared with their imports.
+    fn default() -> Self {
+        Self { network: true, filesystem: true }
+    }
 }
 
 impl Grants {
@@ -33,7 +49,13 @@ impl Grants {
     /// Returns grants without directories and variables, for a plugin whose other accesses a
     /// monitor checks.
     pub(crate) fn denied_by(monitor: Monitor) -> Self {
-        Self { monitor, files: Arc::default(), working_directory: None, environment: Vec::new() }
+        Self {
+            monitor,
+            files: Arc::default(),
+            working_directory: None,
+            environment: Vec::new(),
+            declared: DeclaredCapabilities::default(),
+        }
     }
 
     /// Returns the access that a monitor's policy grants in a run whose root module is in
@@ -64,7 +86,20 @@ impl Grants {
             name.is_some_and(|name| monitor.begin(&call, AccessRequest::Environment(name)).is_ok())
         };
         let environment = environment.into_iter().filter(|(name, _)| given(name)).collect();
-        Self { monitor, files: Arc::new(files), working_directory, environment }
+        let declared = DeclaredCapabilities::default();
+        Self { monitor, files: Arc::new(files), working_directory, environment, declared }
+    }
+
+    /// Returns the grants of a component that declares only these capabilities.
+    #[must_use]
+    pub fn with_declared(self, declared: DeclaredCapabilities) -> Self {
+        Self { declared, ..self }
+    }
+
+    /// Whether instances have open directories. A component that neither declares files nor has a grant
+    /// for a directory has none, so its runtime does not search for files.
+    pub(crate) fn has_directories(&self) -> bool {
+        self.declared.filesystem || !self.files.directories().is_empty()
     }
 
     /// Whether clocks and randomness return the same values in each run.

@@ -24,8 +24,15 @@ pub(crate) const PROVISIONER: InterfaceName<'static> =
 const STATE_STORE: InterfaceName<'static> =
     InterfaceName { path: "wardian:plugin/state-store", major: 0, minor: 1 };
 
-/// The interface that contains only types and needs no implementation.
-const TYPES: InterfaceName<'static> = InterfaceName { path: "wardian:plugin/types", major: 0, minor: 1 };
+/// The interface that makes a component a provider whose parts are exported separately.
+pub(crate) const PROVIDER_BASE: InterfaceName<'static> =
+    InterfaceName { path: "wardian:plugin/provider-base", major: 0, minor: 1 };
+
+/// The interfaces that contain only types and need no implementation.
+const TYPES: [InterfaceName<'static>; 2] = [
+    InterfaceName { path: "wardian:plugin/types", major: 0, minor: 1 },
+    InterfaceName { path: "wardian:plugin/provider-types", major: 0, minor: 1 },
+];
 
 /// The intended world of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +57,7 @@ impl World {
     }
 
     fn offers(self, wanted: &InterfaceName<'_>) -> bool {
-        TYPES.serves(wanted)
+        TYPES.iter().any(|types| types.serves(wanted))
             || capability::offers(wanted)
             || self == Self::Provisioner && capability::offers_provisioners(wanted)
     }
@@ -84,7 +91,11 @@ pub(crate) fn exports_state_stores(engine: &Engine, component: &Component) -> bo
 
 fn check_exports(plugin: &str, world: World, exports: Vec<String>) -> Result<(), LoadError> {
     let wanted = world.export();
-    let is_wanted = |name: &String| InterfaceName::parse(name).is_some_and(|name| wanted.serves(&name));
+    let is_wanted = |name: &String| {
+        InterfaceName::parse(name).is_some_and(|name| {
+            wanted.serves(&name) || world == World::Provider && PROVIDER_BASE.serves(&name)
+        })
+    };
     if exports.iter().any(is_wanted) {
         return Ok(());
     }
@@ -112,6 +123,11 @@ pub fn offers_import(import: &str) -> bool {
 }
 
 fn remedy(wanted: &InterfaceName<'_>) -> String {
+    if wanted.path.starts_with("wasi:") && (wanted.major, wanted.minor) == (0, 3) {
+        return "it belongs to WASI 0.3; this version of Wardian provides WASI 0.2. Build the plugin for WASI \
+                0.2 (for Rust: for the target wasm32-wasip2)"
+            .to_owned();
+    }
     if let Some(offered) = capability::interfaces().find(|offered| offered.path == wanted.path) {
         return format!(
             "this version of Wardian provides {offered}; the plugin requires a different version"
@@ -152,7 +168,7 @@ mod tests {
         for (import, part) in [
             ("wardian:plugin/process@0.1.0", "programs"),
             ("wardian:plugin/log@0.2.0", "provides wardian:plugin/log@0.1"),
-            ("wasi:cli/environment@0.3.0", "provides wasi:cli/environment@0.2"),
+            ("wasi:cli/environment@0.3.0", "Build the plugin for WASI 0.2"),
             ("acme:keys/vault@1.0.0", "this version of Wardian does not provide this interface"),
             ("run", "this version of Wardian does not provide this interface"),
             (

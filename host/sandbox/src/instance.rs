@@ -11,8 +11,7 @@ use wardian_plugin::PluginCall;
 use wardian_plugin::transport::PluginFailure;
 use wasmtime::Store;
 
-use crate::bindings::ProviderPlugin;
-use crate::bindings::exports::wardian::plugin::provider::Guest;
+use crate::exports::ProviderExports;
 use crate::failure;
 use crate::grants::Grants;
 use crate::limits::{Bound, EffectiveLimits};
@@ -34,7 +33,7 @@ pub(crate) struct Instance {
     plugin: Arc<Plugin>,
     limits: Arc<EffectiveLimits>,
     store: Store<GuestState>,
-    exports: ProviderPlugin,
+    exports: ProviderExports,
 }
 
 impl Instance {
@@ -57,7 +56,7 @@ impl Instance {
             component,
             call,
             &limits.local_call,
-            |component, store| Box::pin(component.instantiate_async(store)),
+            |component, store| Box::pin(component.instantiate(store)),
         )
         .await?;
         Ok(Self { plugin: Arc::clone(plugin), limits: Arc::clone(limits), store, exports })
@@ -67,12 +66,11 @@ impl Instance {
         &mut self,
         call: PluginCall,
         limit: &Bound<Duration>,
-        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+        make: impl for<'a> FnOnce(&'a ProviderExports, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
         let Self { plugin, limits, store, exports } = self;
         let span = call.span();
-        let exports = exports.wardian_plugin_provider();
-        run(&plugin.ticker, limits, store, exports, call, limit, make).instrument(span).await
+        run(&plugin.ticker, limits, store, &*exports, call, limit, make).instrument(span).await
     }
 
     /// Ends the operation to which the last call belonged.

@@ -32,6 +32,7 @@ mod current_call;
 mod engine;
 mod error;
 mod error_chain;
+mod exports;
 mod failure;
 mod grants;
 mod imports;
@@ -60,7 +61,7 @@ pub use compiler::{
     COMPILER_ARGUMENT, CompileError, CompileLimits, Compiler, CompilerProcess, InProcess, run_compiler,
 };
 pub use error::{LoadError, SandboxError, SurplusImport};
-pub use grants::Grants;
+pub use grants::{DeclaredCapabilities, Grants};
 pub use imports::offers_import;
 pub use limits::SandboxLimits;
 pub use network::{MissingSecret, NetworkOptions, Secret, Secrets};

@@ -5,13 +5,13 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use wardian_monitor::Monitor;
 use wardian_network::proxy::{ProxyError, ProxySettings};
 use wardian_network::{
     Client, ClientOptions, HttpLimits, RequestLimiter, Resolver, SystemResolver, TlsRoots,
 };
 use wardian_policy::{CredentialSource, PolicySetting};
 
+use crate::grants::Grants;
 use crate::limits::Bound;
 
 /// Default limit of a provider's concurrent requests and connections.
@@ -99,12 +99,13 @@ pub(crate) struct ProviderNetwork {
     limiter: RequestLimiter,
     concurrent: Bound<u64>,
     response: Bound<u64>,
+    is_declared: bool,
     client: OnceLock<Client>,
 }
 
 impl ProviderNetwork {
-    pub(crate) fn new(options: &Arc<NetworkOptions>, monitor: &Monitor) -> Self {
-        let set = &monitor.policy().settings().limits;
+    pub(crate) fn new(options: &Arc<NetworkOptions>, grants: &Grants) -> Self {
+        let set = &grants.monitor.policy().settings().limits;
         let bound = |set: Option<&PolicySetting<u64>>, of_host| match set {
             Some(set) => Bound { value: set.value, set_at: Some(set.location.clone()) },
             None => Bound { value: of_host, set_at: None },
@@ -112,7 +113,23 @@ impl ProviderNetwork {
         let concurrent = bound(set.concurrent_requests.as_ref(), CONCURRENT_REQUESTS);
         let limiter = RequestLimiter::new(usize::try_from(concurrent.value).unwrap_or(usize::MAX));
         let response = bound(set.response_size.as_ref(), RESPONSE_SIZE);
-        Self { options: Arc::clone(options), limiter, concurrent, response, client: OnceLock::new() }
+        Self {
+            options: Arc::clone(options),
+            limiter,
+            concurrent,
+            response,
+            is_declared: grants.declared.network,
+            client: OnceLock::new(),
+        }
+    }
+
+    /// Returns the reason why no access is allowed, if the component does not declare the capability.
+    pub(crate) fn check_declared(&self) -> Result<(), &'static str> {
+        if self.is_declared {
+            return Ok(());
+        }
+        Err("the plugin does not declare the capability network, so every access is denied; its author must \
+             declare the capability, with a reason")
     }
 
     pub(crate) fn client(&self) -> Result<&Client, ProxyError> {

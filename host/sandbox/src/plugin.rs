@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wasmtime::Engine;
 
-use crate::bindings::ProviderPluginPre;
 use crate::bindings::state_store::StateStoreExportsPre;
+use crate::exports::LinkedProvider;
 use crate::limits::SandboxLimits;
 use crate::network::NetworkOptions;
 use crate::provider_run::KnownSchema;
@@ -16,7 +16,7 @@ use crate::ticker::Ticker;
 pub(crate) struct Plugin {
     pub(crate) name: Arc<str>,
     pub(crate) engine: Engine,
-    pub(crate) component: ProviderPluginPre<GuestState>,
+    pub(crate) component: LinkedProvider,
     /// The exports of the state stores, if the component has any.
     pub(crate) state_stores: Option<StateStoreExportsPre<GuestState>>,
     pub(crate) ticker: Arc<Ticker>,

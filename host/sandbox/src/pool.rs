@@ -13,8 +13,9 @@ use wardian_plugin::transport::PluginFailure;
 use wardian_plugin::{CallContext, PluginCall, PluginDiagnostics, has_errors};
 use wasmtime::Store;
 
-use crate::bindings::exports::wardian::plugin::provider::{ConfigureProviderRequest, Guest};
+use crate::bindings::exports::wardian::plugin::provider::ConfigureProviderRequest;
 use crate::conversion;
+use crate::exports::ProviderExports;
 use crate::grants::Grants;
 use crate::instance::{Instance, Running};
 use crate::limits::EffectiveLimits;
@@ -53,8 +54,15 @@ struct Idle {
     configured: Option<Arc<Configuration>>,
 }
 
+/// Maximum number of bytes of a configured form.
+const MAX_FORM_BYTES: usize = 1 << 20;
+
 /// The configuration of all instances.
-struct Configuration(ConfigureProviderRequest);
+struct Configuration {
+    request: ConfigureProviderRequest,
+    /// The form of the first configured instance, with which the other instances are configured.
+    form: Option<Vec<u8>>,
+}
 
 /// An instance that is in use. It is destroyed unless [`Lease::give_back`] is called.
 pub(crate) struct Lease<'a> {
@@ -68,7 +76,7 @@ impl Pool {
     pub(crate) fn new(plugin: Arc<Plugin>, grants: Grants) -> Self {
         let permits = Semaphore::new(plugin.parallelism);
         let limits = Arc::new(EffectiveLimits::new(&plugin.limits, grants.monitor.policy()));
-        let network = Arc::new(ProviderNetwork::new(&plugin.network, &grants.monitor));
+        let network = Arc::new(ProviderNetwork::new(&plugin.network, &grants));
         let run = Arc::new(ProviderRun::new(&plugin.schema));
         Self { plugin, grants, limits, network, run, permits, state: Mutex::default() }
     }
@@ -82,7 +90,7 @@ impl Pool {
         &self,
         call: PluginCall,
         needs: Needs,
-        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+        make: impl for<'a> FnOnce(&'a ProviderExports, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
         let mut lease = self.lease(&call.context, needs).await?;
         let answer = lease.call(call, make).await?;
@@ -96,10 +104,12 @@ impl Pool {
         call: PluginCall,
         request: ConfigureProviderRequest,
     ) -> Result<PluginDiagnostics, PluginFailure> {
-        let configuration = Arc::new(Configuration(request));
         let mut lease = self.unconfigured().await?;
-        let diagnostics = lease.configure(call, &configuration).await?;
+        let diagnostics = lease.configure(call.clone(), &request).await?;
         if !has_errors(&diagnostics) {
+            let form = lease.configured_form(call).await?;
+            let configuration = Arc::new(Configuration { request, form });
+            lease.in_use.configured = Some(Arc::clone(&configuration));
             {
                 let mut state = self.state();
                 state.configuration = Some(configuration);
@@ -158,8 +168,12 @@ impl Pool {
         if let Some(wanted) = wanted
             && lease.in_use.configured.is_none()
         {
-            let call = PluginCall::new(&self.plugin.name, "configure-provider", None, context);
-            let diagnostics = lease.configure(call, &wanted).await?;
+            let call = |function| PluginCall::new(&self.plugin.name, function, None, context);
+            let diagnostics = match &wanted.form {
+                Some(form) => lease.restore(call("restore-configured-form"), form).await?,
+                None => lease.configure(call("configure-provider"), &wanted.request).await?,
+            };
+            lease.in_use.configured = Some(Arc::clone(&wanted));
             if has_errors(&diagnostics) {
                 return Err(PluginFailure::NotConfigured(diagnostics));
             }
@@ -215,7 +229,7 @@ impl Lease<'_> {
     pub(crate) async fn call<R: Send>(
         &mut self,
         call: PluginCall,
-        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+        make: impl for<'a> FnOnce(&'a ProviderExports, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
         let limits = &self.pool.limits;
         let limit = match self.needs {
@@ -228,18 +242,51 @@ impl Lease<'_> {
     async fn configure(
         &mut self,
         call: PluginCall,
-        configuration: &Arc<Configuration>,
+        request: &ConfigureProviderRequest,
     ) -> Result<PluginDiagnostics, PluginFailure> {
-        let request = Arc::clone(configuration);
         let limit = &self.pool.limits.remote_call;
+        let request = request.clone();
         let answer = self
             .in_use
             .instance
             .call(call, limit, move |guest, store| {
-                Box::pin(async move { guest.call_configure_provider(store, &request.0).await })
+                Box::pin(async move { guest.call_configure_provider(store, &request).await })
             })
             .await?;
-        self.in_use.configured = Some(Arc::clone(configuration));
+        Ok(conversion::diagnostics(answer))
+    }
+
+    /// Returns the form of the configured instance, if the plugin hands it on.
+    async fn configured_form(&mut self, configured: PluginCall) -> Result<Option<Vec<u8>>, PluginFailure> {
+        if !self.pool.plugin.component.has_configured_form() {
+            return Ok(None);
+        }
+        let limit = &self.pool.limits.local_call;
+        let call = PluginCall { function: "get-configured-form", ..configured };
+        let get = self
+            .in_use
+            .instance
+            .call(call, limit, |guest, store| Box::pin(async move { guest.configured_form(store).await }));
+        let form = get.await?;
+        if let Some(length) = form.as_ref().map(Vec::len).filter(|length| *length > MAX_FORM_BYTES) {
+            return Err(PluginFailure::InvalidResponse(format!(
+                "its configured form has {length} bytes; the limit is {MAX_FORM_BYTES} bytes"
+            )));
+        }
+        Ok(form)
+    }
+
+    /// Configures the instance with the form of another instance.
+    async fn restore(&mut self, call: PluginCall, form: &[u8]) -> Result<PluginDiagnostics, PluginFailure> {
+        let limit = &self.pool.limits.remote_call;
+        let form = form.to_vec();
+        let answer = self
+            .in_use
+            .instance
+            .call(call, limit, move |guest, store| {
+                Box::pin(async move { guest.restore_configured_form(store, &form).await })
+            })
+            .await?;
         Ok(conversion::diagnostics(answer))
     }
 

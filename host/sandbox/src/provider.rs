@@ -26,9 +26,10 @@ use wardian_value::{Str, Value};
 use wasmtime::Store;
 
 use crate::bindings::exports::wardian::plugin::provider::{
-    ConfigureProviderRequest, Guest, ValidateConfigRequest as ValidateConfig,
+    ConfigureProviderRequest, ValidateConfigRequest as ValidateConfig,
 };
 use crate::conversion::{capabilities, decode, diagnostics};
+use crate::exports::ProviderExports;
 use crate::instance::Running;
 use crate::pool::{Needs, Pool};
 use crate::schema;
@@ -57,7 +58,7 @@ impl ComponentWire {
         &self,
         call: &PluginCall,
         needs: Needs,
-        make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+        make: impl for<'a> FnOnce(&'a ProviderExports, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> WireResult<R> {
         or_diagnostics(call, self.pool.call(call.clone(), needs, make).await)
     }
@@ -75,6 +76,10 @@ impl ComponentWire {
         let reported = diagnostics(std::mem::take(&mut schemas.diagnostics));
         if has_errors(&reported) {
             return Err(reported);
+        }
+        let missing = self.pool.plugin().component.missing_parts(&schemas);
+        if let Some(missing) = missing {
+            return Err(PluginFailure::InvalidResponse(missing).into_diagnostics(&call));
         }
         let identities_call = self.plugin_call(context, "get-resource-identity-schemas", None);
         let identities = self

@@ -92,7 +92,7 @@ impl LoadedProvisioner {
         let grants = Grants::by_policy(monitor.clone(), &directory, []);
         let here = LocalPaths { directory: directory.clone(), home, agent: ssh_agent };
         let programs = Arc::new(Programs { runner, monitor, directory, environment, stopping });
-        let network = Arc::new(ProviderNetwork::new(&self.plugin.network, &grants.monitor));
+        let network = Arc::new(ProviderNetwork::new(&self.plugin.network, &grants));
         let limits = EffectiveLimits::new(&self.plugin.limits, grants.monitor.policy());
         let plugin = Arc::clone(&self.plugin);
         Arc::new(ComponentProvisioner { plugin, grants, limits, network, programs, here, stop })

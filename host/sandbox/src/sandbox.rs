@@ -11,7 +11,6 @@ use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
 use crate::artifact::{self, ComponentDigest, LoadEvent};
-use crate::bindings::ProviderPluginPre;
 use crate::bindings::provisioner::ProvisionerPluginPre;
 use crate::bindings::state_store::StateStoreExportsPre;
 use crate::code_cache::{CacheDirectories, CodeCache};
@@ -19,6 +18,7 @@ use crate::compiler::{CompileLimits, Compiler, InProcess};
 use crate::engine::{self, Compatibility};
 use crate::error::{LoadError, SandboxError};
 use crate::error_chain::chain;
+use crate::exports::LinkedProvider;
 use crate::grants::Grants;
 use crate::imports::World;
 use crate::limits::SandboxLimits;
@@ -180,7 +180,7 @@ impl Sandbox {
         let component = self.component(&name, bytes, &digest, policy, tell)?;
         imports::check(&name, World::Provider, &self.engine, &component)?;
         let has_state_stores = imports::exports_state_stores(&self.engine, &component);
-        let linked = self.linker.instantiate_pre(&component).and_then(ProviderPluginPre::new);
+        let linked = self.linker.instantiate_pre(&component).and_then(LinkedProvider::new);
         let mismatch = |error: &wasmtime::Error| LoadError::Mismatch {
             plugin: name.as_ref().to_owned(),
             reason: chain(error),

@@ -55,7 +55,7 @@ impl ComponentStateStores {
         let access = StoreAccess {
             wire: ComponentWire::new(Pool::new(Arc::clone(plugin), grants.clone())),
             limits: Arc::new(EffectiveLimits::new(&plugin.limits, grants.monitor.policy())),
-            network: Arc::new(ProviderNetwork::new(&plugin.network, &grants.monitor)),
+            network: Arc::new(ProviderNetwork::new(&plugin.network, &grants)),
             plugin: Arc::clone(plugin),
             grants,
         };

@@ -57,7 +57,7 @@ pub(crate) fn create(
     table.set_max_capacity(limits.host_handles());
     let state = GuestState {
         wasi: wasi.build(),
-        files: Files::new(guard),
+        files: Files::new(guard, grants.has_directories()),
         requests: Requests::new(Arc::clone(network), current_call.clone()),
         current_call,
         table,
@@ -116,7 +116,7 @@ mod tests {
         let instantiate = |elements| {
             let module = Module::from_binary(&engine, &module_with_table(elements)).unwrap();
             let name = Arc::from("acme/x");
-            let network = Arc::new(ProviderNetwork::new(&Arc::default(), &grants.monitor));
+            let network = Arc::new(ProviderNetwork::new(&Arc::default(), &grants));
             let mut store = create(&engine, &name, &grants, &network, &limits, &Arc::default());
             store.set_epoch_deadline(1);
             let error = Instance::new(&mut store, &module, &[]).err();

@@ -1,22 +1,5 @@
 //! Defines the checksum attributes of the resources and data sources.
 
-use wardian_sdk::Attribute;
-
-/// Returns `id` and the checksum attributes.
-pub(crate) fn attributes() -> impl Iterator<Item = Attribute> {
-    [
-        ("id", "The SHA-1 checksum of the content in hexadecimal."),
-        ("content_md5", "The MD5 checksum of the content in hexadecimal."),
-        ("content_sha1", "The SHA-1 checksum of the content in hexadecimal."),
-        ("content_sha256", "The SHA-256 checksum of the content in hexadecimal."),
-        ("content_base64sha256", "The SHA-256 checksum of the content in base64."),
-        ("content_sha512", "The SHA-512 checksum of the content in hexadecimal."),
-        ("content_base64sha512", "The SHA-512 checksum of the content in base64."),
-    ]
-    .into_iter()
-    .map(|(name, text)| Attribute::string(name).computed().description(text))
-}
-
 /// A state with the checksum attributes.
 pub(crate) trait Checksummed: Sized {
     /// Returns the identifier: the SHA-1 checksum of the content.
@@ -28,17 +11,31 @@ pub(crate) trait Checksummed: Sized {
 
 /// Declares a state with the given fields and the checksum attributes.
 macro_rules! checksummed_state {
-    ($(#[$attribute:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? }) => {
+    ($(#[$attribute:meta])* $name:ident { $($(#[$field_attribute:meta])* $field:ident: $type:ty),* $(,)? }) => {
+        #[derive(Debug, Default, serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
         $(#[$attribute])*
-        #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
         pub(crate) struct $name {
-            $($field: $type,)*
+            $($(#[$field_attribute])* $field: $type,)*
+            /// The SHA-1 checksum of the content in hexadecimal.
+            #[attr(computed)]
             id: Option<String>,
+            /// The MD5 checksum of the content in hexadecimal.
+            #[attr(computed)]
             content_md5: Option<String>,
+            /// The SHA-1 checksum of the content in hexadecimal.
+            #[attr(computed)]
             content_sha1: Option<String>,
+            /// The SHA-256 checksum of the content in hexadecimal.
+            #[attr(computed)]
             content_sha256: Option<String>,
+            /// The SHA-256 checksum of the content in base64.
+            #[attr(computed)]
             content_base64sha256: Option<String>,
+            /// The SHA-512 checksum of the content in hexadecimal.
+            #[attr(computed)]
             content_sha512: Option<String>,
+            /// The SHA-512 checksum of the content in base64.
+            #[attr(computed)]
             content_base64sha512: Option<String>,
         }
 

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use wardian_sdk::{Attribute, Context, DataSource, Diagnostics, Explain as _, Result, Schema};
 
-use crate::checksum_attributes::{self, Checksummed as _, checksummed_state};
+use crate::checksum_attributes::{Checksummed as _, checksummed_state};
 use crate::disk;
 
 /// One of the two data source types.
@@ -19,10 +19,16 @@ pub(crate) enum FileSource {
 }
 
 checksummed_state! {
-    /// The configuration and the result.
+    /// The content of a file.
     State {
+        /// The path of an existing file.
         filename: String,
+        /// The content as text. Bytes that are not UTF-8 are replaced with the replacement character:
+        /// use `content_base64` for binary data.
+        #[attr(computed)]
         content: Option<String>,
+        /// The content in base64.
+        #[attr(computed)]
         content_base64: Option<String>,
     }
 }
@@ -31,21 +37,14 @@ impl DataSource for FileSource {
     type State = State;
 
     fn schema(&self) -> Schema {
-        let (description, hide): (_, fn(Attribute) -> Attribute) = match self {
-            Self::Plain => ("The content of a file.", |attribute| attribute),
-            Self::Sensitive => ("The sensitive content of a file.", Attribute::sensitive),
-        };
-        Schema::new()
-            .description(description)
-            .attribute(Attribute::string("filename").required().description("The path of an existing file."))
-            .attribute(hide(Attribute::string("content").computed().description(
-                "The content as text. Bytes that are not UTF-8 are replaced with the replacement character: \
-                 use `content_base64` for binary data.",
-            )))
-            .attribute(hide(
-                Attribute::string("content_base64").computed().description("The content in base64."),
-            ))
-            .attributes(checksum_attributes::attributes())
+        let schema = Schema::for_type::<State>();
+        match self {
+            Self::Plain => schema,
+            Self::Sensitive => schema
+                .description("The sensitive content of a file.")
+                .change_attribute("content", Attribute::sensitive)
+                .change_attribute("content_base64", Attribute::sensitive),
+        }
     }
 
     fn read(&self, config: State, _: &mut Context<'_>) -> Result<State> {

@@ -1,5 +1,7 @@
 //! Parses permission strings such as `"0640"`.
 
+use wardian_sdk::validate::{self, Validator};
+
 /// The reason why a permission string is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PermissionError {
@@ -7,6 +9,13 @@ pub(crate) enum PermissionError {
     Length(usize),
     #[error("a permission consists of octal digits and is at most 0777")]
     Octal,
+}
+
+/// Requires a permission of three or four octal digits.
+pub(crate) fn is_permission() -> Validator {
+    validate::typed(|text: &String| {
+        parse(text).map(drop).map_err(|error| format!("must be a permission: {error}"))
+    })
 }
 
 /// Parses a permission of three or four octal digits.

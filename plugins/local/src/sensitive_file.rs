@@ -1,44 +1,35 @@
 //! `local_sensitive_file`: a file whose content is never shown, and that other users cannot read.
 
-use wardian_sdk::{Attribute, Schema, validate};
-
-use crate::checksum_attributes::{self, checksummed_state};
-use crate::written_file::{self, FileArguments, FileState, Sources};
+use crate::checksum_attributes::checksummed_state;
+use crate::permission;
+use crate::written_file::{FileArguments, FileState, Sources};
 
 checksummed_state! {
-    /// An object of the resource type.
+    /// A file with the given sensitive content on the machine that applies the plan.
     State {
+        /// The path of the file. Missing parent directories are created, and an existing file is
+        /// overwritten.
+        #[attr(force_new)]
         filename: String,
+        /// The content as text. Exactly one of the three sources of content must be set.
+        #[attr(force_new, sensitive, validate(exactly_one_of("content_base64", "source")))]
         content: Option<String>,
+        /// The content in base64, for binary data.
+        #[attr(force_new, sensitive)]
         content_base64: Option<String>,
+        /// The path of the file from which the content is copied.
+        #[attr(force_new)]
         source: Option<String>,
+        /// The permissions of the file in octal, minus the umask. Default: `"0700"`.
+        #[attr(default = "0700", force_new, validate(permission::is_permission()))]
         file_permission: Option<String>,
+        /// The permissions of new directories in octal, minus the umask. Default: `"0700"`.
+        #[attr(default = "0700", force_new, validate(permission::is_permission()))]
         directory_permission: Option<String>,
     }
 }
 
 impl FileState for State {
-    fn schema() -> Schema {
-        let source = |name, text| Attribute::string(name).force_new().description(text);
-        Schema::new()
-            .description("A file with the given sensitive content on the machine that applies the plan.")
-            .attribute(written_file::filename())
-            .attribute(
-                source(
-                    "content",
-                    "The content as text. Exactly one of the three sources of content must be \
-                    set.",
-                )
-                .sensitive()
-                .validate(validate::exactly_one_of(["content_base64", "source"])),
-            )
-            .attribute(source("content_base64", "The content in base64, for binary data.").sensitive())
-            .attribute(source("source", "The path of the file from which the content is copied."))
-            .attribute(written_file::permission("file_permission", "the file", "0700"))
-            .attribute(written_file::permission("directory_permission", "new directories", "0700"))
-            .attributes(checksum_attributes::attributes())
-    }
-
     fn file(&self) -> FileArguments<'_> {
         FileArguments {
             filename: &self.filename,

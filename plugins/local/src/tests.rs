@@ -37,3 +37,10 @@ impl TestDirectory {
 fn provider_is_valid() {
     wardian_sdk::assert_valid_provider(crate::provider());
 }
+
+/// The file contains the schemas of the provider in the form in which a host receives them.
+#[test]
+fn schemas_are_unchanged() {
+    let text = wardian_sdk::testing::schema_text(crate::provider());
+    assert_eq!(text, include_str!("tests/schemas.txt"));
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
-use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Model, Resource, Result, Schema, validate};
+use wardian_sdk::{Context, Diagnostics, Explain as _, HasSchema, Model, Resource, Result, Schema};
 
 use crate::checksum_attributes::Checksummed;
 use crate::checksums;
@@ -62,9 +62,7 @@ impl<S> FileResource<S> {
 }
 
 /// The state of a [`FileResource`].
-pub(crate) trait FileState: Model + Checksummed + 'static {
-    fn schema() -> Schema;
-
+pub(crate) trait FileState: Model + HasSchema + Checksummed + 'static {
     fn file(&self) -> FileArguments<'_>;
 
     fn sources(&self) -> Sources<'_>;
@@ -95,7 +93,7 @@ impl<S: FileState> Resource for FileResource<S> {
     type State = S;
 
     fn schema(&self) -> Schema {
-        S::schema()
+        Schema::for_type::<S>()
     }
 
     fn create(&self, plan: S, _: &mut Context<'_>) -> Result<S> {
@@ -121,24 +119,4 @@ impl<S: FileState> Resource for FileResource<S> {
         }
         Ok(())
     }
-}
-
-pub(crate) fn filename() -> Attribute {
-    Attribute::string("filename").required().force_new().description(
-        "The path of the file. Missing parent directories are created, and an existing file is overwritten.",
-    )
-}
-
-/// Returns an attribute for the permissions of `of`.
-pub(crate) fn permission(name: &str, of: &str, default: &str) -> Attribute {
-    let text = format!("The permissions of {of} in octal, minus the umask. Default: `\"{default}\"`.");
-    Attribute::string(name)
-        .default(default)
-        .force_new()
-        .validate(validate::custom(|value| {
-            value.as_str().map_or(Ok(()), |text| {
-                permission::parse(text).map(|_| ()).map_err(|error| format!("must be a permission: {error}"))
-            })
-        }))
-        .description(text)
 }

@@ -3,18 +3,32 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, Context, DataSource, Result, Schema, Type};
+use wardian_sdk::{Context, DataSource, Result, Schema};
 
 use crate::random_number;
 
 pub(crate) struct NullDataSource;
 
-#[derive(Serialize, Deserialize)]
+/// Returns its inputs as outputs. Local values are a simpler alternative.
+#[derive(Serialize, Deserialize, Schema)]
+#[schema(
+    deprecated = "The null_data_source predates local values, which replace all its uses. Use `locals` \
+                  instead."
+)]
 pub(crate) struct State {
+    /// Strings that are returned as `outputs`.
     inputs: Option<BTreeMap<String, Option<String>>>,
+    /// The strings of `inputs`.
+    #[attr(computed)]
     outputs: Option<BTreeMap<String, Option<String>>>,
+    /// A random number, which changes with each read. For tests only.
+    #[attr(computed)]
     random: Option<String>,
+    /// The configured value, or `default`. For tests only.
+    #[attr(optional, computed)]
     has_computed_default: Option<String>,
+    /// Always `static`.
+    #[attr(computed, deprecated = "Has no effect; exists for compatibility.")]
     id: Option<String>,
 }
 
@@ -22,35 +36,7 @@ impl DataSource for NullDataSource {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description("Returns its inputs as outputs. Local values are a simpler alternative.")
-            .deprecated(
-                "The null_data_source predates local values, which replace all its uses. Use `locals` \
-                 instead.",
-            )
-            .attribute(
-                Attribute::map("inputs", Type::String).description("Strings that are returned as `outputs`."),
-            )
-            .attribute(
-                Attribute::map("outputs", Type::String).computed().description("The strings of `inputs`."),
-            )
-            .attribute(
-                Attribute::string("random")
-                    .computed()
-                    .description("A random number, which changes with each read. For tests only."),
-            )
-            .attribute(
-                Attribute::string("has_computed_default")
-                    .optional()
-                    .computed()
-                    .description("The configured value, or `default`. For tests only."),
-            )
-            .attribute(
-                Attribute::string("id")
-                    .computed()
-                    .deprecated("Has no effect; exists for compatibility.")
-                    .description("Always `static`."),
-            )
+        Schema::for_type::<State>()
     }
 
     fn read(&self, config: State, _: &mut Context<'_>) -> Result<State> {

@@ -3,38 +3,29 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, AttributePlan, Context, Resource, Result, Schema, Str, Type, Update, Value};
+use wardian_sdk::{AttributePlan, Context, Resource, Result, Schema, Str, Update, Value};
 
 use crate::random_number;
 
 pub(crate) struct NullResource;
 
-#[derive(Serialize, Deserialize)]
+/// A resource that does nothing itself, but has the lifecycle of a managed resource. Provisioners
+/// and dependencies can be attached to it.
+#[derive(Serialize, Deserialize, Schema)]
 pub(crate) struct State {
-    id: Option<String>,
+    /// Arbitrary strings. Changing one replaces the object.
+    #[attr(force_new_if = is_more_than_new_nulls)]
     triggers: Option<BTreeMap<String, Option<String>>>,
+    /// A random number, drawn when the object is created.
+    #[attr(computed, use_state_for_unknown)]
+    id: Option<String>,
 }
 
 impl Resource for NullResource {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description(
-                "A resource that does nothing itself, but has the lifecycle of a managed resource. \
-                 Provisioners and dependencies can be attached to it.",
-            )
-            .attribute(
-                Attribute::map("triggers", Type::String)
-                    .force_new_if(is_more_than_new_nulls)
-                    .description("Arbitrary strings. Changing one replaces the object."),
-            )
-            .attribute(
-                Attribute::string("id")
-                    .computed()
-                    .use_state_for_unknown()
-                    .description("A random number, drawn when the object is created."),
-            )
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {

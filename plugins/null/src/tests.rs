@@ -81,3 +81,10 @@ fn data_source_returns_its_inputs() {
     assert_eq!(read.get::<String>("has_computed_default").unwrap(), "default");
     assert_eq!(read.get::<String>("id").unwrap(), "static");
 }
+
+/// The file contains the schemas of the provider in the form in which a host receives them.
+#[test]
+fn schemas_are_unchanged() {
+    let text = wardian_sdk::testing::schema_text(crate::provider());
+    assert_eq!(text, include_str!("tests/schemas.txt"));
+}

@@ -1,22 +1,29 @@
 //! `random_bytes`: secret bytes, in base64 and hexadecimal.
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{
-    Attribute, Context, Diagnostics, Explain as _, Import, Resource, Result, Schema, Update, validate,
-};
+use wardian_sdk::{Context, Diagnostics, Explain as _, Import, Resource, Result, Schema, Update};
 
 use crate::encoding;
 use crate::entropy;
-use crate::keepers::{self, Keepers};
+use crate::keepers::Keepers;
 
 pub(crate) struct RandomBytes;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// Random bytes for use as a secret or key, from a cryptographic generator.
+#[derive(Debug, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
     keepers: Keepers,
-    length: Option<i64>,
+    /// The number of bytes, at least 1.
+    #[attr(force_new, validate(range(1..)))]
+    length: i64,
+    /// The bytes in base64.
+    #[attr(computed, sensitive, use_state_for_unknown)]
     base64: Option<String>,
+    /// The bytes in hexadecimal.
+    #[attr(computed, sensitive, use_state_for_unknown)]
     hex: Option<String>,
+    /// Always `none`; not intended for use in configurations.
+    #[attr(computed, use_state_for_unknown)]
     id: Option<String>,
 }
 
@@ -24,7 +31,7 @@ impl State {
     fn new(keepers: Keepers, bytes: &[u8], base64: String) -> Self {
         Self {
             keepers,
-            length: i64::try_from(bytes.len()).ok(),
+            length: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
             base64: Some(base64),
             hex: Some(encoding::hexadecimal(bytes)),
             id: Some("none".to_owned()),
@@ -36,36 +43,7 @@ impl Resource for RandomBytes {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description("Random bytes for use as a secret or key, from a cryptographic generator.")
-            .attribute(keepers::attribute())
-            .attribute(
-                Attribute::integer("length")
-                    .required()
-                    .force_new()
-                    .validate(validate::range(1..))
-                    .description("The number of bytes, at least 1."),
-            )
-            .attribute(
-                Attribute::string("base64")
-                    .computed()
-                    .sensitive()
-                    .use_state_for_unknown()
-                    .description("The bytes in base64."),
-            )
-            .attribute(
-                Attribute::string("hex")
-                    .computed()
-                    .sensitive()
-                    .use_state_for_unknown()
-                    .description("The bytes in hexadecimal."),
-            )
-            .attribute(
-                Attribute::string("id")
-                    .computed()
-                    .use_state_for_unknown()
-                    .description("Always `none`; not intended for use in configurations."),
-            )
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
@@ -79,7 +57,7 @@ impl Resource for RandomBytes {
         let id = import.id()?.to_owned();
         let bytes = encoding::from_base64_standard(&id)
             .map_err(|_| import.invalid_id("the bytes in standard base64"))?;
-        import.set_state(&State::new(None, &bytes, id))
+        import.set_state(&State::new(Keepers::default(), &bytes, id))
     }
 }
 
@@ -90,9 +68,9 @@ impl Update for RandomBytes {
 }
 
 /// Returns a configured number of bytes, or an error if it is out of range.
-pub(crate) fn byte_count(attribute: &str, count: Option<i64>) -> Result<usize> {
+pub(crate) fn byte_count(attribute: &str, count: i64) -> Result<usize> {
     const MAX_BYTES: usize = 64 << 20;
-    count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count <= MAX_BYTES).ok_or_else(|| {
+    usize::try_from(count).ok().filter(|count| *count <= MAX_BYTES).ok_or_else(|| {
         let detail = format!("{attribute} must be between 0 and {MAX_BYTES}");
         Diagnostics::error("Number of bytes out of range", detail)
     })

@@ -1,24 +1,40 @@
 //! `random_id`: a random number in several encodings, each with a prefix.
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, Context, Explain as _, Import, Resource, Result, Schema, Update};
+use wardian_sdk::{Context, Explain as _, Import, Resource, Result, Schema, Update};
 
 use crate::bytes::byte_count;
 use crate::encoding;
 use crate::entropy;
-use crate::keepers::{self, Keepers};
+use crate::keepers::Keepers;
 
 pub(crate) struct RandomId;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A random number for use in names that must be unique, from a cryptographic generator. With 16
+/// bytes it is as unique as a UUID.
+#[derive(Debug, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
     keepers: Keepers,
-    byte_length: Option<i64>,
+    /// The number of random bytes.
+    #[attr(force_new)]
+    byte_length: i64,
+    /// Literal text at the start of each encoding except `id`.
+    #[attr(force_new)]
     prefix: Option<String>,
+    /// The identifier in base64 with `-` and `_`, without padding.
+    #[attr(computed, use_state_for_unknown)]
     b64_url: Option<String>,
+    /// The identifier in base64 with `+` and `/`, padded.
+    #[attr(computed, use_state_for_unknown)]
     b64_std: Option<String>,
+    /// The identifier in hexadecimal, two digits for each byte.
+    #[attr(computed, use_state_for_unknown)]
     hex: Option<String>,
+    /// The identifier in decimal, without leading zeros.
+    #[attr(computed, use_state_for_unknown)]
     dec: Option<String>,
+    /// The value of `b64_url` without the prefix.
+    #[attr(computed, use_state_for_unknown)]
     id: Option<String>,
 }
 
@@ -27,7 +43,7 @@ impl State {
         let prefixed = |text: &str| Some(format!("{}{text}", prefix.as_deref().unwrap_or_default()));
         Self {
             keepers,
-            byte_length: i64::try_from(bytes.len()).ok(),
+            byte_length: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
             b64_url: prefixed(&id),
             b64_std: prefixed(&encoding::base64_standard(bytes)),
             hex: prefixed(&encoding::hexadecimal(bytes)),
@@ -38,36 +54,11 @@ impl State {
     }
 }
 
-fn spelling(name: &str, description: &str) -> Attribute {
-    Attribute::string(name).computed().use_state_for_unknown().description(description)
-}
-
 impl Resource for RandomId {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description(
-                "A random number for use in names that must be unique, from a cryptographic generator. \
-                 With 16 bytes it is as unique as a UUID.",
-            )
-            .attribute(keepers::attribute())
-            .attribute(
-                Attribute::integer("byte_length")
-                    .required()
-                    .force_new()
-                    .description("The number of random bytes."),
-            )
-            .attribute(
-                Attribute::string("prefix")
-                    .force_new()
-                    .description("Literal text at the start of each encoding except `id`."),
-            )
-            .attribute(spelling("b64_url", "The identifier in base64 with `-` and `_`, without padding."))
-            .attribute(spelling("b64_std", "The identifier in base64 with `+` and `/`, padded."))
-            .attribute(spelling("hex", "The identifier in hexadecimal, two digits for each byte."))
-            .attribute(spelling("dec", "The identifier in decimal, without leading zeros."))
-            .attribute(spelling("id", "The value of `b64_url` without the prefix."))
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
@@ -88,7 +79,7 @@ impl Resource for RandomId {
                 "the bytes in URL-safe base64 without padding, after a prefix and a comma if there is one",
             )
         })?;
-        import.set_state(&State::new(None, prefix, &bytes, id))
+        import.set_state(&State::new(Keepers::default(), prefix, &bytes, id))
     }
 }
 

@@ -1,21 +1,32 @@
 //! `random_integer`: a number in a range.
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Import, Resource, Result, Schema, Update};
+use wardian_sdk::{Context, Diagnostics, Explain as _, Import, Resource, Result, Schema, Update};
 
 use crate::entropy;
-use crate::keepers::{self, Keepers};
+use crate::keepers::Keepers;
 use crate::seeded::SeededNumbers;
 
 pub(crate) struct RandomInteger;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A random whole number between `min` and `max`, inclusive.
+#[derive(Debug, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
     keepers: Keepers,
-    min: Option<i64>,
-    max: Option<i64>,
+    /// The smallest possible number.
+    #[attr(force_new)]
+    min: i64,
+    /// The largest possible number.
+    #[attr(force_new)]
+    max: i64,
+    /// The seed of the number generator: the same seed gives the same number.
+    #[attr(force_new)]
     seed: Option<String>,
+    /// The number.
+    #[attr(computed, use_state_for_unknown)]
     result: Option<i64>,
+    /// The number in decimal.
+    #[attr(computed, use_state_for_unknown)]
     id: Option<String>,
 }
 
@@ -23,34 +34,11 @@ impl Resource for RandomInteger {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description("A random whole number between `min` and `max`, inclusive.")
-            .attribute(keepers::attribute())
-            .attribute(
-                Attribute::integer("min").required().force_new().description("The smallest possible number."),
-            )
-            .attribute(
-                Attribute::integer("max").required().force_new().description("The largest possible number."),
-            )
-            .attribute(
-                Attribute::string("seed")
-                    .force_new()
-                    .description("The seed of the number generator: the same seed gives the same number."),
-            )
-            .attribute(
-                Attribute::integer("result").computed().use_state_for_unknown().description("The number."),
-            )
-            .attribute(
-                Attribute::string("id")
-                    .computed()
-                    .use_state_for_unknown()
-                    .description("The number in decimal."),
-            )
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
-        let (min, max) = (plan.min.unwrap_or_default(), plan.max.unwrap_or_default());
-        let number = draw(min, max, plan.seed.as_deref())?;
+        let number = draw(plan.min, plan.max, plan.seed.as_deref())?;
         Ok(State { result: Some(number), id: Some(number.to_string()), ..plan })
     }
 
@@ -62,9 +50,9 @@ impl Resource for RandomInteger {
         };
         let number = |text: &str| text.parse::<i64>().map_err(|_| invalid());
         let state = State {
-            keepers: None,
-            min: Some(number(min)?),
-            max: Some(number(max)?),
+            keepers: Keepers::default(),
+            min: number(min)?,
+            max: number(max)?,
             seed: parts.get(3).map(|seed| (*seed).to_owned()),
             result: Some(number(result)?),
             id: Some(result.to_owned()),

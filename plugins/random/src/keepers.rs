@@ -2,16 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use wardian_sdk::{Attribute, AttributePlan, Type, Value};
+use serde::{Deserialize, Serialize};
+use wardian_sdk::{Attribute, AttributePlan, AttributeShape, AttributeType, Value};
 
-/// The keepers in a state. Elements may be null.
-pub(crate) type Keepers = Option<BTreeMap<String, Option<String>>>;
+/// The attribute `keepers`, which every resource has. Elements may be null.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Keepers(Option<BTreeMap<String, Option<String>>>);
 
-/// Returns the attribute `keepers`, which every resource has.
-pub(crate) fn attribute() -> Attribute {
-    Attribute::map("keepers", Type::String)
-        .description("Arbitrary values. Changing one replaces the resource.")
-        .force_new_if(replaces)
+impl AttributeType for Keepers {
+    const ACCEPTS_NULL: bool = true;
+
+    fn shape() -> AttributeShape {
+        BTreeMap::<String, String>::shape()
+    }
+
+    fn configure(attribute: Attribute) -> Attribute {
+        attribute.description("Arbitrary values. Changing one replaces the resource.").force_new_if(replaces)
+    }
 }
 
 /// Returns whether the change replaces the object. Early versions did not store null elements, and

@@ -1,8 +1,6 @@
 //! `random_password`: a password and its hash.
 
-use wardian_sdk::{
-    Attribute, Context, Explain as _, Import, Resource, Result, Schema, StateUpgrader, Update,
-};
+use wardian_sdk::{Context, Explain as _, Import, Resource, Result, Schema, StateUpgrader, Update};
 
 use crate::keepers::Keepers;
 use crate::password_hash;
@@ -11,12 +9,36 @@ use crate::string_arguments::{self, string_state};
 pub(crate) struct RandomPassword;
 
 string_state! {
-    /// The state of the resource, of any schema version.
-    State {
+    /// Random text as in `random_string`, but sensitive: it is stored in the state and never shown.
+    #[schema(version = 3)]
+    State
+    enabled(default = true, force_new)
+    minimum(default = 0, force_new)
+    numeric(optional, computed, modify_plan = string_arguments::sync_number_and_numeric, force_new)
+    length(force_new)
+    override_special(force_new_if = string_arguments::changes_more_than_empty_to_null)
+    {
         keepers: Keepers,
+        /// The previous name of `numeric`.
+        #[attr(
+            optional,
+            computed,
+            deprecated = "Use `numeric` instead.",
+            modify_plan = string_arguments::sync_number_and_numeric,
+            force_new,
+            validate(string_arguments::any_class_enabled())
+        )]
         number: Option<bool>,
+    }
+    {
+        /// The password.
+        #[attr(computed, sensitive, use_state_for_unknown)]
         result: Option<String>,
+        /// A bcrypt hash of the first 72 bytes of the password.
+        #[attr(computed, sensitive, use_state_for_unknown)]
         bcrypt_hash: Option<String>,
+        /// Always `none`; not intended for use in configurations.
+        #[attr(computed, use_state_for_unknown)]
         id: Option<String>,
     }
 }
@@ -25,20 +47,7 @@ impl Resource for RandomPassword {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .version(3)
-            .description(
-                "Random text as in `random_string`, but sensitive: it is stored in the state and never \
-                 shown.",
-            )
-            .attributes(string_arguments::managed())
-            .attributes(results().map(Attribute::use_state_for_unknown))
-            .attribute(
-                Attribute::string("id")
-                    .computed()
-                    .use_state_for_unknown()
-                    .description("Always `none`; not intended for use in configurations."),
-            )
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
@@ -89,16 +98,4 @@ impl State {
         let password = self.result.as_deref().unwrap_or_default();
         self.bcrypt_hash.as_deref().is_some_and(|hash| password_hash::verifies(password, hash))
     }
-}
-
-/// Returns the computed attributes of the managed and the ephemeral resource.
-pub(crate) fn results() -> impl Iterator<Item = Attribute> {
-    [
-        Attribute::string("result").computed().sensitive().description("The password."),
-        Attribute::string("bcrypt_hash")
-            .computed()
-            .sensitive()
-            .description("A bcrypt hash of the first 72 bytes of the password."),
-    ]
-    .into_iter()
 }

@@ -1,19 +1,28 @@
 //! `random_pet`: a memorable name.
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Resource, Result, Schema, Update};
+use wardian_sdk::{Context, Diagnostics, Explain as _, Resource, Result, Schema, Update};
 
-use crate::keepers::{self, Keepers};
+use crate::keepers::Keepers;
 use crate::pet_name;
 
 pub(crate) struct RandomPet;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A random pet name, for use in names that must be unique.
+#[derive(Debug, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
     keepers: Keepers,
+    /// The number of words. Default: 2.
+    #[attr(default = 2, force_new)]
     length: Option<i64>,
+    /// Text before the words, followed by a separator.
+    #[attr(force_new)]
     prefix: Option<String>,
+    /// The separator between words. Default: `-`.
+    #[attr(default = "-", force_new)]
     separator: Option<String>,
+    /// The name.
+    #[attr(computed, use_state_for_unknown)]
     id: Option<String>,
 }
 
@@ -21,26 +30,7 @@ impl Resource for RandomPet {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description("A random pet name, for use in names that must be unique.")
-            .attribute(keepers::attribute())
-            .attribute(
-                Attribute::integer("length")
-                    .default(2_i64)
-                    .force_new()
-                    .description("The number of words. Default: 2."),
-            )
-            .attribute(Attribute::string("prefix").force_new().description(
-                "Text before the words, followed by a \
-                    separator.",
-            ))
-            .attribute(
-                Attribute::string("separator")
-                    .default("-")
-                    .force_new()
-                    .description("The separator between words. Default: `-`."),
-            )
-            .attribute(Attribute::string("id").computed().use_state_for_unknown().description("The name."))
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {

@@ -1,21 +1,34 @@
 //! `random_shuffle`: a list in random order.
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, Context, Diagnostics, Explain as _, Resource, Result, Schema, Type, Update};
+use wardian_sdk::{Context, Diagnostics, Explain as _, Resource, Result, Schema, Update};
 
 use crate::entropy::{self, EntropyError};
-use crate::keepers::{self, Keepers};
+use crate::keepers::Keepers;
 use crate::seeded::SeededNumbers;
 
 pub(crate) struct RandomShuffle;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// The elements of a list of strings in random order.
+#[derive(Debug, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
     keepers: Keepers,
+    /// The seed of the number generator: the same seed gives the same order of the same list.
+    #[attr(force_new)]
     seed: Option<String>,
-    input: Option<Vec<Option<String>>>,
+    /// The elements.
+    #[attr(force_new)]
+    input: Vec<Option<String>>,
+    /// The number of results. If it is smaller than the number of inputs, some inputs are omitted;
+    /// if it is larger, inputs are repeated; each input occurs once before any of them is repeated.
+    /// Default: the number of inputs.
+    #[attr(force_new)]
     result_count: Option<i64>,
+    /// The elements in random order.
+    #[attr(computed, use_state_for_unknown)]
     result: Option<Vec<Option<String>>>,
+    /// Always `-`; not intended for use in configurations.
+    #[attr(computed, use_state_for_unknown)]
     id: Option<String>,
 }
 
@@ -23,37 +36,12 @@ impl Resource for RandomShuffle {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description("The elements of a list of strings in random order.")
-            .attribute(keepers::attribute())
-            .attribute(Attribute::string("seed").force_new().description(
-                "The seed of the number generator: the same seed gives the same order of the same list.",
-            ))
-            .attribute(
-                Attribute::list("input", Type::String).required().force_new().description("The elements."),
-            )
-            .attribute(Attribute::integer("result_count").force_new().description(
-                "The number of results. If it is smaller than the number of inputs, some inputs are \
-                 omitted; if it is larger, inputs are repeated; each input occurs once before any of them \
-                 is repeated. Default: the number of inputs.",
-            ))
-            .attribute(
-                Attribute::list("result", Type::String)
-                    .computed()
-                    .use_state_for_unknown()
-                    .description("The elements in random order."),
-            )
-            .attribute(
-                Attribute::string("id")
-                    .computed()
-                    .use_state_for_unknown()
-                    .description("Always `-`; not intended for use in configurations."),
-            )
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
         const MAX_RESULTS: usize = 10_000_000;
-        let input = plan.input.as_deref().unwrap_or_default();
+        let input = plan.input.as_slice();
         let count = match plan.result_count {
             None | Some(0) => Some(input.len()),
             Some(count) => usize::try_from(count).ok().filter(|count| *count <= MAX_RESULTS),

@@ -1,8 +1,6 @@
 //! `random_string`: text that is not secret.
 
-use wardian_sdk::{
-    Attribute, Context, Explain as _, Import, Resource, Result, Schema, StateUpgrader, Update,
-};
+use wardian_sdk::{Context, Explain as _, Import, Resource, Result, Schema, StateUpgrader, Update};
 
 use crate::keepers::Keepers;
 use crate::string_arguments::{self, string_state};
@@ -10,25 +8,43 @@ use crate::string_arguments::{self, string_state};
 pub(crate) struct RandomString;
 
 string_state! {
-    /// The state of the resource, of any schema version.
-    State { keepers: Keepers, number: Option<bool>, result: Option<String>, id: Option<String> }
+    /// Random text of letters, digits and special characters, from a cryptographic generator. Plans
+    /// and outputs show it; use `random_password` for secrets.
+    #[schema(version = 2)]
+    State
+    enabled(default = true, force_new)
+    minimum(default = 0, force_new)
+    numeric(optional, computed, modify_plan = string_arguments::sync_number_and_numeric, force_new)
+    length(force_new)
+    override_special(force_new_if = string_arguments::changes_more_than_empty_to_null)
+    {
+        keepers: Keepers,
+        /// The previous name of `numeric`.
+        #[attr(
+            optional,
+            computed,
+            deprecated = "Use `numeric` instead.",
+            modify_plan = string_arguments::sync_number_and_numeric,
+            force_new,
+            validate(string_arguments::any_class_enabled())
+        )]
+        number: Option<bool>,
+    }
+    {
+        /// The text.
+        #[attr(computed, use_state_for_unknown)]
+        result: Option<String>,
+        /// The text.
+        #[attr(computed, use_state_for_unknown)]
+        id: Option<String>,
+    }
 }
 
 impl Resource for RandomString {
     type State = State;
 
     fn schema(&self) -> Schema {
-        let result =
-            |name| Attribute::string(name).computed().use_state_for_unknown().description("The text.");
-        Schema::new()
-            .version(2)
-            .description(
-                "Random text of letters, digits and special characters, from a cryptographic generator. \
-                 Plans and outputs show it; use `random_password` for secrets.",
-            )
-            .attributes(string_arguments::managed())
-            .attribute(result("result"))
-            .attribute(result("id"))
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {

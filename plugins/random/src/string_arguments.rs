@@ -2,30 +2,62 @@
 //! the ephemeral resource `random_password`.
 
 use wardian_sdk::validate::{self, Validator};
-use wardian_sdk::{Attribute, AttributePlan, Diagnostics, Result, Value};
-
-use crate::keepers;
+use wardian_sdk::{AttributePlan, Diagnostics, Result, Value};
 
 /// The minimum number of characters from each class. `length` must be at least their sum.
 const MINIMUMS: [&str; 4] = ["min_upper", "min_lower", "min_numeric", "min_special"];
 
-/// Declares a state with these arguments and additional attributes.
+/// Declares a state with these arguments and their options, and attributes before and after them.
 macro_rules! string_state {
-    ($(#[$attribute:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? }) => {
+    (
+        $(#[$attribute:meta])*
+        $name:ident
+        enabled($($enabled:tt)*)
+        minimum($($minimum:tt)*)
+        numeric($($numeric:tt)*)
+        length($($length:tt)*)
+        override_special($($override_special:tt)*)
+        { $($(#[$before_attribute:meta])* $before:ident: $before_type:ty),* $(,)? }
+        { $($(#[$after_attribute:meta])* $after:ident: $after_type:ty),* $(,)? }
+    ) => {
+        #[derive(Debug, Default, serde::Serialize, serde::Deserialize, Schema)]
         $(#[$attribute])*
-        #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
         pub(crate) struct $name {
+            $($(#[$before_attribute])* pub(crate) $before: $before_type,)*
+            /// The number of characters, at least 1 and at least the sum of the four minimums.
+            #[attr(required, nullable)]
+            #[attr(validate(range(1..), crate::string_arguments::length_covers_minimums()))]
+            #[attr($($length)*)]
             pub(crate) length: Option<i64>,
+            /// Whether the text may contain upper-case letters. Default: true.
+            #[attr($($enabled)*)]
             pub(crate) upper: Option<bool>,
+            /// The minimum number of upper-case letters. Default: 0.
+            #[attr($($minimum)*)]
             pub(crate) min_upper: Option<i64>,
+            /// Whether the text may contain lower-case letters. Default: true.
+            #[attr($($enabled)*)]
             pub(crate) lower: Option<bool>,
+            /// The minimum number of lower-case letters. Default: 0.
+            #[attr($($minimum)*)]
             pub(crate) min_lower: Option<i64>,
+            /// Whether the text may contain digits. Default: true.
+            #[attr(validate(crate::string_arguments::any_class_enabled()))]
+            #[attr($($numeric)*)]
             pub(crate) numeric: Option<bool>,
+            /// The minimum number of digits. Default: 0.
+            #[attr($($minimum)*)]
             pub(crate) min_numeric: Option<i64>,
+            /// Whether the text may contain special characters, which are `!@#$%&*()-_=+[]{}<>:?`. Default: true.
+            #[attr($($enabled)*)]
             pub(crate) special: Option<bool>,
+            /// The minimum number of special characters. Default: 0.
+            #[attr($($minimum)*)]
             pub(crate) min_special: Option<i64>,
+            /// Special characters that replace the default ones.
+            #[attr($($override_special)*)]
             pub(crate) override_special: Option<String>,
-            $(pub(crate) $field: $type,)*
+            $($(#[$after_attribute])* pub(crate) $after: $after_type,)*
         }
 
         impl $name {
@@ -60,70 +92,8 @@ macro_rules! string_state {
 }
 pub(crate) use string_state;
 
-/// Returns the arguments of a managed resource. Each has a default value, and a change replaces the
-/// object.
-pub(crate) fn managed() -> impl Iterator<Item = Attribute> {
-    let synced = |attribute: Attribute| attribute.optional().computed().modify_plan(sync_number_and_numeric);
-    let mut arguments = vec![
-        keepers::attribute(),
-        synced(
-            Attribute::bool("number")
-                .validate(any_class_enabled())
-                .description("The previous name of `numeric`.")
-                .deprecated("Use `numeric` instead."),
-        )
-        .force_new(),
-    ];
-    arguments.extend(all().map(|attribute| match attribute.name() {
-        "numeric" => synced(attribute).force_new(),
-        "override_special" => attribute.force_new_if(|change| !changes_only_empty_to_null(change)),
-        "length" => attribute.force_new(),
-        name if MINIMUMS.contains(&name) => attribute.default(0_i64).force_new(),
-        _ => attribute.default(true).force_new(),
-    }));
-    arguments.into_iter()
-}
-
-/// Returns the arguments of an ephemeral resource, which sets the default values itself.
-pub(crate) fn ephemeral() -> impl Iterator<Item = Attribute> {
-    all().map(|attribute| match attribute.name() {
-        "length" | "override_special" => attribute,
-        _ => attribute.optional().computed(),
-    })
-}
-
-/// Returns the arguments without default values and plan modifiers.
-fn all() -> impl Iterator<Item = Attribute> {
-    let enabled = |name: &str, what: &str| {
-        let text = format!("Whether the text may contain {what}. Default: true.");
-        Attribute::bool(name).description(text)
-    };
-    let minimum = |name: &str, what: &str| {
-        let text = format!("The minimum number of {what}. Default: 0.");
-        Attribute::integer(name).description(text)
-    };
-    [
-        Attribute::integer("length")
-            .required()
-            .validate(validate::range(1..))
-            .validate(length_covers_minimums())
-            .description("The number of characters, at least 1 and at least the sum of the four minimums."),
-        enabled("upper", "upper-case letters"),
-        minimum("min_upper", "upper-case letters"),
-        enabled("lower", "lower-case letters"),
-        minimum("min_lower", "lower-case letters"),
-        enabled("numeric", "digits").validate(any_class_enabled()),
-        minimum("min_numeric", "digits"),
-        enabled("special", "special characters, which are `!@#$%&*()-_=+[]{}<>:?`"),
-        minimum("min_special", "special characters"),
-        Attribute::string("override_special")
-            .description("Special characters that replace the default ones."),
-    ]
-    .into_iter()
-}
-
 /// Requires that `length` is at least the sum of the minimums. Unknown minimums count as zero.
-fn length_covers_minimums() -> Validator {
+pub(crate) fn length_covers_minimums() -> Validator {
     validate::custom_with_context(|check, diagnostics| {
         let whole = |value: &Value| value.as_number().and_then(|number| number.as_i64());
         let Some(length) = whole(check.value()) else { return };
@@ -140,7 +110,7 @@ fn length_covers_minimums() -> Validator {
 
 /// Requires that at least one class of characters is enabled. A class that is not configured is
 /// enabled.
-fn any_class_enabled() -> Validator {
+pub(crate) fn any_class_enabled() -> Validator {
     validate::custom_with_context(|check, diagnostics| {
         let is_off = |value: &Value| value.as_bool() == Some(false);
         let others = ["special", "upper", "lower"];
@@ -155,7 +125,7 @@ fn any_class_enabled() -> Validator {
 
 /// Plans `number` and `numeric`, which are two names for the same argument. If one of them is
 /// configured, its value applies to both.
-fn sync_number_and_numeric(change: &mut AttributePlan<'_>) -> Result<()> {
+pub(crate) fn sync_number_and_numeric(change: &mut AttributePlan<'_>) -> Result<()> {
     let configured = |name: &str| change.root_config().get(name).filter(|value| !value.is_null()).cloned();
     let planned = match (configured("number"), configured("numeric")) {
         (Some(number), Some(numeric)) => {
@@ -187,8 +157,8 @@ pub(crate) fn fill_length(length: &mut Option<i64>, text: Option<&str>) {
     }
 }
 
-/// Returns whether the change is only from "" to null, since version 3.4.2 stored "" if nothing was
-/// configured.
-fn changes_only_empty_to_null(change: &AttributePlan<'_>) -> bool {
-    change.config().is_null() && change.prior().as_str() == Some("")
+/// Returns whether the change is not only from "" to null, since version 3.4.2 stored "" if nothing
+/// was configured.
+pub(crate) fn changes_more_than_empty_to_null(change: &AttributePlan<'_>) -> bool {
+    !change.config().is_null() || change.prior().as_str() != Some("")
 }

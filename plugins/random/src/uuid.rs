@@ -1,18 +1,23 @@
 //! `random_uuid`: a version 4 UUID.
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, Context, Explain as _, Import, Resource, Result, Schema, Update};
+use wardian_sdk::{Context, Explain as _, Import, Resource, Result, Schema, Update};
 
 use crate::encoding;
 use crate::entropy;
-use crate::keepers::{self, Keepers};
+use crate::keepers::Keepers;
 
 pub(crate) struct RandomUuid;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A random UUID, for identifiers that must be unique.
+#[derive(Debug, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
     keepers: Keepers,
+    /// The UUID, in lower case.
+    #[attr(computed, use_state_for_unknown)]
     result: Option<String>,
+    /// The UUID, in lower case.
+    #[attr(computed, use_state_for_unknown)]
     id: Option<String>,
 }
 
@@ -26,14 +31,7 @@ impl Resource for RandomUuid {
     type State = State;
 
     fn schema(&self) -> Schema {
-        let uuid = |name| {
-            Attribute::string(name).computed().use_state_for_unknown().description("The UUID, in lower case.")
-        };
-        Schema::new()
-            .description("A random UUID, for identifiers that must be unique.")
-            .attribute(keepers::attribute())
-            .attribute(uuid("result"))
-            .attribute(uuid("id"))
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
@@ -47,7 +45,7 @@ impl Resource for RandomUuid {
         let digits = read(import.id()?).ok_or_else(|| {
             import.invalid_id("a UUID: groups of 8, 4, 4, 4 and 12 hexadecimal digits, separated by hyphens")
         })?;
-        import.set_state(&State::new(None, spell(&digits)))
+        import.set_state(&State::new(Keepers::default(), spell(&digits)))
     }
 }
 

@@ -7,7 +7,7 @@ use wardian_value::Value;
 
 use crate::context::Call;
 use crate::model::{Unknowns, from_value};
-use crate::{Context, Object, Result, Schema};
+use crate::{Context, ModelError, Object, Result, Schema};
 
 /// An action type.
 pub trait Action<Client: 'static = ()>: 'static {
@@ -41,6 +41,7 @@ pub type ActionSteps = Box<dyn Iterator<Item = Result<String>>>;
 /// An action type, with its Rust types erased.
 pub(crate) trait AnyAction {
     fn schema(&self) -> Schema;
+    fn decode_error(&self, config: &Value) -> Option<ModelError>;
     fn validate(&self, config: &Object) -> Result<()>;
     fn plan(&self, config: &Object, call: &mut Call) -> Result<()>;
     fn invoke(&self, config: &Value, call: &mut Call) -> Result<ActionSteps>;
@@ -54,6 +55,10 @@ pub(crate) struct TypedAction<A, Client> {
 impl<A: Action<Client>, Client: 'static> AnyAction for TypedAction<A, Client> {
     fn schema(&self) -> Schema {
         self.action.schema()
+    }
+
+    fn decode_error(&self, config: &Value) -> Option<ModelError> {
+        from_value::<A::Config>(config, Unknowns::Reject).err()
     }
 
     fn validate(&self, config: &Object) -> Result<()> {

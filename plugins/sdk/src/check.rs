@@ -16,6 +16,7 @@ pub(crate) struct Allowed {
 pub(crate) fn check(schema: &Schema, config: &Value, allowed: Allowed) -> Diagnostics {
     let mut walk = Walk { root: config, allowed, diagnostics: Diagnostics::new() };
     walk.contents(&schema.root, config, &Path::root());
+    walk.validators(&schema.root.validators, config, config, &Path::root());
     walk.diagnostics
 }
 
@@ -92,7 +93,8 @@ impl Walk<'_> {
     }
 
     fn validators(&mut self, validators: &[Validator], value: &Value, parent: &Value, path: &Path) {
-        let check = ValidationContext { path, value, parent, root: self.root };
+        let write_only_allowed = self.allowed.write_only;
+        let check = ValidationContext { path, value, parent, root: self.root, write_only_allowed };
         for validator in validators {
             validator.run(&check, &mut self.diagnostics);
         }

@@ -5,10 +5,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wardian_value::{Type, Value};
 
 use crate::check::without_write_only;
-use crate::{Diagnostic, Diagnostics, Model, Object, Result, Schema, codec, run};
+use crate::model::Unknowns;
+use crate::{Diagnostic, Diagnostics, Model, Object, Result, Schema, codec, plan, run};
 
 /// The reason for deferring a change to a later run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,46 @@ impl<Client> Context<'_, Client> {
     /// `None` for reads and deletes.
     pub fn config(&self) -> Option<&Object> {
         self.call.config.as_ref()
+    }
+
+    /// Decodes the configuration as a Rust type, usually as the type of the state. In a create or
+    /// update, it contains write-only values and default values; computed values are null.
+    ///
+    /// ```
+    /// # use serde::{Deserialize, Serialize};
+    /// # use wardian_sdk::{Context, Resource, Result, Schema};
+    /// #[derive(Serialize, Deserialize, Schema)]
+    /// struct Account {
+    ///     #[attr(write_only, required)]
+    ///     password: Option<String>,
+    /// }
+    /// # struct Accounts;
+    /// # impl Resource for Accounts {
+    /// #     type State = Account;
+    /// #     fn schema(&self) -> Schema {
+    /// #         Schema::for_type::<Account>()
+    /// #     }
+    ///
+    /// fn create(&self, plan: Account, context: &mut Context<'_>) -> Result<Account> {
+    ///     let password = context.config_as::<Account>()?.password;
+    ///     # drop(password);
+    ///     Ok(plan)
+    /// }
+    /// # }
+    /// ```
+    pub fn config_as<T: Model>(&self) -> Result<T> {
+        let Some(config) = &self.call.config else {
+            return Err(Diagnostics::error(
+                "No configuration",
+                "Reads and deletes have no configuration. This is a bug in the provider.",
+            ));
+        };
+        let value = match &self.call.recorded_schema {
+            Some(both) => plan::with_defaults(&both.0, config.as_value())?,
+            None => config.as_value().clone(),
+        };
+        T::decode_value(&value, config.ty(), Unknowns::AsNone)
+            .map_err(|error| error.into_diagnostic("Configuration does not match the provider's type").into())
     }
 
     /// Records the current state of a create, update or delete. If the operation fails later, exactly
@@ -195,6 +237,42 @@ impl<Client> Context<'_, Client> {
         self.call.private = bytes;
     }
 
+    /// Returns a value of the private data, which [`Context::set_private_value`] stored under a key.
+    ///
+    /// ```
+    /// # use wardian_sdk::{Context, Result};
+    /// # fn example(context: &mut Context<'_>) -> Result<()> {
+    /// context.set_private_value("etag", &"\"7\"")?;
+    /// let etag: Option<String> = context.private_value("etag")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn private_value<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
+        let Some(value) = private_values(&self.call.private)?.remove(key) else { return Ok(None) };
+        T::deserialize(value).map(Some).map_err(|error| {
+            Diagnostics::error("Private data does not match its type", format!("{key}: {error}"))
+        })
+    }
+
+    /// Stores a value as JSON under a key of the private data. The other keys remain. The methods
+    /// for keys and [`Context::set_private`] exclude each other.
+    pub fn set_private_value<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<()> {
+        let value = serde_json::to_value(value)?;
+        let mut values = private_values(&self.call.private)?;
+        values.insert(key.to_owned(), value);
+        self.call.private = serde_json::to_vec(&values)?;
+        Ok(())
+    }
+
+    /// Removes a key of the private data.
+    pub fn remove_private_value(&mut self, key: &str) -> Result<()> {
+        let mut values = private_values(&self.call.private)?;
+        if values.remove(key).is_some() {
+            self.call.private = serde_json::to_vec(&values)?;
+        }
+        Ok(())
+    }
+
     /// Returns the object's identity, if the resource type has an identity schema.
     pub fn identity(&self) -> Option<&Object> {
         self.call.identity.as_ref()
@@ -236,6 +314,19 @@ impl<Client> Context<'_, Client> {
             self.call.deferred = Some(reason);
         }
     }
+}
+
+fn private_values(bytes: &[u8]) -> Result<serde_json::Map<String, serde_json::Value>> {
+    if bytes.is_empty() {
+        return Ok(serde_json::Map::new());
+    }
+    serde_json::from_slice(bytes).map_err(|_| {
+        Diagnostics::error(
+            "Private data has no keys",
+            "The private data of the object was stored with `set_private`, so it has no keys. Read it with \
+             `Context::private`, and replace it once with `Context::set_private(Vec::new())`.",
+        )
+    })
 }
 
 fn not_recorded(problem: impl Into<String>) -> Diagnostics {

@@ -1,10 +1,10 @@
 //! Data sources: types that only read objects.
 
-use wardian_value::Value;
+use wardian_value::{Type, Value};
 
 use crate::context::Call;
 use crate::model::{Convert, Unknowns};
-use crate::{Context, Model, Object, Result, Schema};
+use crate::{Context, Model, ModelError, Object, Result, Schema};
 
 /// A data source type.
 pub trait DataSource<Client: 'static = ()>: 'static {
@@ -31,6 +31,8 @@ pub trait DataSource<Client: 'static = ()>: 'static {
 pub(crate) trait AnyDataSource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
+    fn is_untyped(&self) -> bool;
+    fn decode_error(&self, config: &Value, ty: &Type) -> Option<ModelError>;
     fn validate(&self, config: &Object) -> Result<()>;
     fn read(&self, config: &Value, call: &mut Call) -> Result<Value>;
 }
@@ -47,6 +49,14 @@ impl<D: DataSource<Client>, Client: 'static> AnyDataSource for TypedDataSource<D
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
         D::State::fields()
+    }
+
+    fn is_untyped(&self) -> bool {
+        D::State::IS_UNTYPED
+    }
+
+    fn decode_error(&self, config: &Value, ty: &Type) -> Option<ModelError> {
+        D::State::decode_value(config, ty, Unknowns::Reject).err()
     }
 
     fn validate(&self, config: &Object) -> Result<()> {

@@ -1,15 +1,18 @@
 //! Finds mistakes in a provider's definition that would otherwise cause errors at run time.
 
+mod rust_types;
+
 use std::collections::BTreeSet;
 
-use wardian_value::Type;
+use wardian_value::{Type, Value};
 
-use crate::Schema;
 use crate::modifier::Modifier;
 use crate::provider::{Parts, WithSchema};
 use crate::resource::AnyResource;
-use crate::schema::{Attribute, Block, BlockNesting, Nesting, Root, Shape};
+use crate::schema::{Attribute, Block, BlockNesting, DefaultValue, Nesting, Root, Shape};
 use crate::service::Service;
+use crate::validate::{Reference, Validator};
+use crate::{ModelError, Schema};
 
 const RESERVED: [&str; 7] =
     ["connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioner"];
@@ -68,6 +71,7 @@ impl Report {
             self.mistake("provider", &format!("{}: {}", problem.summary, problem.detail));
         }
         self.schema("provider", parts.schema.schema(), Owner::Provider);
+        self.rust_type("provider", parts.schema.schema(), &*parts.config_error);
         if let Some(meta) = &parts.meta {
             self.schema("provider_meta", meta.schema(), Owner::Other);
         }
@@ -81,15 +85,26 @@ impl Report {
             self.type_name(parts, name);
             self.schema(&location, source.schema(), Owner::Other);
             self.fields(&location, source.schema(), source.part.state_fields());
+            if !source.part.is_untyped() {
+                self.rust_type(&location, source.schema(), &|value| {
+                    source.part.decode_error(value, source.ty())
+                });
+            }
         }
         for (name, resource) in &parts.ephemeral_resources {
             let location = format!("ephemeral.{name}");
             self.type_name(parts, name);
             self.schema(&location, resource.schema(), Owner::Other);
             self.fields(&location, resource.schema(), resource.part.state_fields());
+            if !resource.part.is_untyped() {
+                self.rust_type(&location, resource.schema(), &|value| {
+                    resource.part.decode_error(value, resource.ty())
+                });
+            }
         }
         for (name, list) in &parts.list_resources {
             self.schema(&format!("list.{name}"), list.schema(), Owner::Other);
+            self.rust_type(&format!("list.{name}"), list.schema(), &|value| list.part.decode_error(value));
             if parts.resources.get(name).is_none_or(|resource| resource.part.identity().is_none()) {
                 self.mistake(
                     &format!("list.{name}"),
@@ -100,7 +115,9 @@ impl Report {
         }
         for (name, action) in &parts.actions {
             self.type_name(parts, name);
-            self.schema(&format!("action.{name}"), action.schema(), Owner::Other);
+            let location = format!("action.{name}");
+            self.schema(&location, action.schema(), Owner::Other);
+            self.rust_type(&location, action.schema(), &|value| action.part.decode_error(value));
         }
         self.functions(parts);
     }
@@ -134,8 +151,12 @@ impl Report {
         for name in names.filter(|name| reserved.contains(&name.as_str())) {
             self.mistake(&format!("{location}.{name}"), "Terraform reserves the name");
         }
+        for mistake in &schema.mistakes {
+            self.mistake(location, mistake);
+        }
         let enclosing = Enclosing { owner, in_set: false, write_only: false, computed: false };
         self.contents(location, &schema.root, enclosing);
+        self.references(location, &schema.root);
     }
 
     fn contents(&mut self, location: &str, contents: &Root, enclosing: Enclosing) {
@@ -167,6 +188,10 @@ impl Report {
         if block.force_new && enclosing.owner != Owner::Resource {
             self.mistake(location, "force_new has an effect only in resources");
         }
+        for mistake in &block.mistakes {
+            self.mistake(location, mistake);
+        }
+        self.validators(location, &block.validators, &block.ty());
         let in_set = enclosing.in_set || block.nesting == BlockNesting::Set;
         if in_set && block.contents.ty().has_dynamic() {
             self.mistake(location, "a set cannot contain dynamic attributes");
@@ -191,9 +216,10 @@ impl Report {
             self.mistake(location, "a required attribute cannot be optional or computed, or have a default");
         }
         let is_provider_only = !attribute.is_configurable();
-        if is_provider_only && !attribute.validators.is_empty() && !is_bare_integer(attribute) {
+        if is_provider_only && !attribute.validators.is_empty() && !has_implied_validators(attribute) {
             self.mistake(location, "a validator has no effect on an attribute that no configuration sets");
         }
+        self.validators(location, &attribute.validators, &attribute.ty());
         self.default_value(location, attribute, enclosing);
         self.modifiers(location, attribute, enclosing);
         self.write_only(location, attribute, enclosing);
@@ -217,6 +243,53 @@ impl Report {
                     ..enclosing
                 };
                 self.attributes(location, inner, enclosing);
+            }
+        }
+    }
+
+    fn validators(&mut self, location: &str, validators: &[Validator], ty: &Type) {
+        for error in validators.iter().filter_map(|validator| validator.definition_error(ty)) {
+            self.mistake(location, &error);
+        }
+    }
+
+    /// Checks that validators refer to attributes that exist.
+    fn references(&mut self, location: &str, root: &Root) {
+        self.references_in(location, root, root);
+    }
+
+    fn references_in(&mut self, location: &str, contents: &Root, root: &Root) {
+        self.named(location, &contents.validators, &contents.ty(), root);
+        self.attribute_references(location, &contents.attributes, &contents.ty(), root);
+        for block in &contents.blocks {
+            let location = format!("{location}.{}", block.name);
+            self.named(&location, &block.validators, &contents.ty(), root);
+            self.references_in(&location, &block.contents, root);
+        }
+    }
+
+    fn attribute_references(&mut self, location: &str, attributes: &[Attribute], parent: &Type, root: &Root) {
+        for attribute in attributes {
+            let location = format!("{location}.{}", attribute.name);
+            self.named(&location, &attribute.validators, parent, root);
+            if let Shape::Nested(_, inner) = &attribute.shape {
+                let object = Type::object(inner.iter().map(|a| (a.name.as_str(), a.ty())));
+                self.attribute_references(&location, inner, &object, root);
+            }
+        }
+    }
+
+    fn named(&mut self, location: &str, validators: &[Validator], parent: &Type, root: &Root) {
+        for reference in validators.iter().flat_map(Validator::references) {
+            let (ty, path) = match reference {
+                Reference::Sibling(name) => (parent, name),
+                Reference::Root(path) => (&root.ty(), path),
+            };
+            if !has_path(ty, path) {
+                self.mistake(
+                    location,
+                    &format!("a validator refers to {path:?}, which is not an attribute or a block"),
+                );
             }
         }
     }
@@ -252,6 +325,7 @@ impl Report {
         if attribute.write_only {
             self.mistake(location, "a write-only attribute cannot have a default");
         }
+        let DefaultValue::Static(default) = default else { return };
         let ty = attribute.ty();
         if *default.ty() != ty && ty != Type::Dynamic {
             self.mistake(location, &format!("the default is {}, not {}", default.ty(), ty));
@@ -307,6 +381,9 @@ impl Report {
     fn resource(&mut self, name: &str, resource: &WithSchema<dyn AnyResource>) {
         let schema = resource.schema();
         self.fields(name, schema, resource.part.state_fields());
+        if !resource.part.is_untyped() {
+            self.rust_type(name, schema, &|value| resource.part.decode_error(value, resource.ty()));
+        }
         if !resource.part.can_update() {
             self.replaced(name, &schema.root);
         }
@@ -395,6 +472,13 @@ impl Report {
         }
     }
 
+    /// Checks that the Rust type can represent the values of the schema.
+    fn rust_type(&mut self, location: &str, schema: &Schema, decode: &dyn Fn(&Value) -> Option<ModelError>) {
+        for misfit in rust_types::misfits(&schema.root, decode) {
+            self.mistake(&format!("{location}{}", misfit.path), &misfit.problem);
+        }
+    }
+
     fn functions(&mut self, parts: &Parts) {
         for (name, function) in &parts.functions {
             let location = format!("function {name}");
@@ -411,11 +495,39 @@ impl Report {
     }
 }
 
+/// Returns whether a type has attributes at a path, in which names are separated by dots and
+/// collections have no name.
+fn has_path(ty: &Type, path: &str) -> bool {
+    let mut ty = ty;
+    for name in path.split('.') {
+        while let Some(element) = ty.element() {
+            ty = element;
+        }
+        match ty {
+            Type::Object(object) => match object.attribute(name) {
+                Some(inner) => ty = inner,
+                None => return false,
+            },
+            Type::Dynamic => return true,
+            _ => return false,
+        }
+    }
+    true
+}
+
 fn has_custom(attribute: &Attribute) -> bool {
     attribute.modifiers.iter().any(|modifier| matches!(modifier, Modifier::Custom(_)))
 }
 
-/// Returns whether the attribute has only the validator that [`Attribute::integer`] adds.
-fn is_bare_integer(attribute: &Attribute) -> bool {
-    matches!(attribute.shape, Shape::Value(Type::Number)) && attribute.validators.len() == 1
+/// Returns whether the attribute may have only the validators that its Rust type or
+/// [`Attribute::integer`] adds.
+fn has_implied_validators(attribute: &Attribute) -> bool {
+    match &attribute.shape {
+        Shape::Value(ty) => innermost(ty) == &Type::Number || attribute.equality.is_some(),
+        Shape::Nested(..) => false,
+    }
+}
+
+fn innermost(ty: &Type) -> &Type {
+    ty.element().map_or(ty, innermost)
 }

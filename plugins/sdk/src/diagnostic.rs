@@ -103,6 +103,16 @@ impl Diagnostics {
     }
 }
 
+impl Diagnostics {
+    /// Returns the diagnostics, with this path for those that have no path.
+    pub(crate) fn at_if_without_path(mut self, path: &Path) -> Self {
+        for diagnostic in &mut self.0 {
+            diagnostic.path.get_or_insert_with(|| path.clone());
+        }
+        self
+    }
+}
+
 impl IntoIterator for Diagnostics {
     type Item = Diagnostic;
     type IntoIter = std::vec::IntoIter<Diagnostic>;

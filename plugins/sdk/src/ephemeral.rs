@@ -3,11 +3,11 @@
 use std::marker::PhantomData;
 use std::time::SystemTime;
 
-use wardian_value::Value;
+use wardian_value::{Type, Value};
 
 use crate::context::Call;
 use crate::model::{Convert, Unknowns};
-use crate::{Context, Model, Object, Result, Schema};
+use crate::{Context, Model, ModelError, Object, Result, Schema};
 
 /// An ephemeral resource type.
 pub trait EphemeralResource<Client: 'static = ()>: 'static {
@@ -69,6 +69,8 @@ pub enum Renew {
 pub(crate) trait AnyEphemeralResource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
+    fn is_untyped(&self) -> bool;
+    fn decode_error(&self, config: &Value, ty: &Type) -> Option<ModelError>;
     fn validate(&self, config: &Object) -> Result<()>;
     fn open(&self, config: &Value, call: &mut Call) -> Result<Opened<Value>>;
     fn renew(&self, call: &mut Call) -> Result<Renew>;
@@ -89,6 +91,14 @@ impl<E: EphemeralResource<Client>, Client: 'static> AnyEphemeralResource
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
         E::State::fields()
+    }
+
+    fn is_untyped(&self) -> bool {
+        E::State::IS_UNTYPED
+    }
+
+    fn decode_error(&self, config: &Value, ty: &Type) -> Option<ModelError> {
+        E::State::decode_value(config, ty, Unknowns::Reject).err()
     }
 
     fn validate(&self, config: &Object) -> Result<()> {

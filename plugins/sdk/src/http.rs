@@ -25,12 +25,15 @@ mod transport;
 #[path = "http/mock.rs"]
 mod transport;
 
+mod pages;
+
 use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use pages::{Pages, next_link, pages};
 #[cfg(not(target_os = "wasi"))]
 #[doc(hidden)]
 pub use transport::with_mock_http;

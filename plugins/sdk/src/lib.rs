@@ -9,13 +9,18 @@
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use wardian_sdk::{Attribute, Context, Provider, Resource, Result, Schema, validate};
+//! use wardian_sdk::{Context, Provider, Resource, Result, Schema};
 //!
 //! struct Greeting;
 //!
-//! #[derive(Serialize, Deserialize)]
+//! /// A greeting.
+//! #[derive(Serialize, Deserialize, Schema)]
 //! struct State {
+//!     /// The person to greet.
+//!     #[attr(force_new, validate(length(1..)))]
 //!     name: String,
+//!     /// The greeting.
+//!     #[attr(computed, use_state_for_unknown)]
 //!     text: Option<String>,
 //! }
 //!
@@ -23,9 +28,7 @@
 //!     type State = State;
 //!
 //!     fn schema(&self) -> Schema {
-//!         Schema::new()
-//!             .attribute(Attribute::string("name").required().force_new().validate(validate::length(1..)))
-//!             .attribute(Attribute::string("text").computed().use_state_for_unknown())
+//!         Schema::for_type::<State>()
 //!     }
 //!
 //!     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
@@ -60,11 +63,14 @@ mod data_source;
 #[doc(hidden)]
 pub mod declaration;
 mod definition_check;
+#[doc(hidden)]
+pub mod derive;
 mod diagnostic;
 mod ephemeral;
 pub mod export;
 pub mod file_access;
 pub mod file_mode;
+mod format;
 mod function;
 pub mod http;
 mod identity;
@@ -77,6 +83,7 @@ mod plan;
 mod provider;
 pub mod provisioner;
 mod resource;
+pub mod retry;
 pub mod run;
 mod schema;
 mod service;
@@ -85,9 +92,116 @@ pub mod state_store;
 mod stored;
 pub mod testing;
 mod timeouts;
+mod unique_id;
 mod upgrade;
 pub mod validate;
 
+/// Derives a schema from a struct, whose fields are attributes and blocks.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use wardian_sdk::Schema;
+///
+/// /// A server.
+/// #[derive(Serialize, Deserialize, Schema)]
+/// #[schema(version = 1, conflicting("image", "disk.image"))]
+/// struct Server {
+///     /// The name.
+///     #[attr(force_new, validate(length(1..=63)))]
+///     name: String,
+///     #[attr(default = 300, validate(range(30..)))]
+///     timeout: i64,
+///     image: Option<String>,
+///     #[attr(computed, use_state_for_unknown)]
+///     id: Option<String>,
+///     #[attr(block, max_items = 4)]
+///     disk: Vec<Disk>,
+/// }
+///
+/// #[derive(Serialize, Deserialize, Schema)]
+/// #[schema(nested)]
+/// struct Disk {
+///     image: Option<String>,
+/// }
+///
+/// let schema = Schema::for_type::<Server>();
+/// assert_eq!(schema.version_number(), 1);
+/// ```
+///
+/// `docs/sdk-rust.md` lists the types of fields and the options `#[attr(..)]` and `#[schema(..)]`.
+/// The names are those of serde (`#[serde(rename = "type")]`, `#[serde(flatten)]`).
+///
+/// A contradiction is a compile error. A default must pass the validators:
+///
+/// ```compile_fail
+/// #[derive(serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
+/// struct Server {
+///     #[attr(default = 10, validate(range(30..)))]
+///     timeout: i64,
+/// }
+/// ```
+///
+/// A validator must match the type, even if the macro sees only its alias:
+///
+/// ```compile_fail
+/// type Name = String;
+///
+/// #[derive(serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
+/// struct Server {
+///     #[attr(validate(range(30..)))]
+///     name: Name,
+/// }
+/// ```
+///
+/// Fields need types that attributes can have:
+///
+/// ```compile_fail
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Plain {
+///     size: i64,
+/// }
+///
+/// #[derive(serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
+/// struct Server {
+///     disk: Plain,
+/// }
+/// ```
+///
+/// Nested attributes cannot contain blocks:
+///
+/// ```compile_fail
+/// #[derive(serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
+/// struct Rule {
+///     port: i64,
+/// }
+///
+/// #[derive(serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
+/// struct Network {
+///     #[attr(block)]
+///     rule: Vec<Rule>,
+/// }
+///
+/// #[derive(serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
+/// struct Server {
+///     network: Network,
+/// }
+/// ```
+///
+/// Schemas cannot be recursive:
+///
+/// ```compile_fail
+/// #[derive(serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
+/// struct Parent {
+///     children: Vec<Child>,
+/// }
+///
+/// #[derive(serde::Serialize, serde::Deserialize, wardian_sdk::Schema)]
+/// struct Child {
+///     parents: Vec<Parent>,
+/// }
+/// ```
+#[doc(inline)]
+pub use wardian_sdk_macros::Schema;
 pub use wardian_value::{Number, Path, PathStep, Str, Type, Value, View, duration};
 
 pub use action::{Action, ActionSteps};
@@ -96,16 +210,24 @@ pub use data_source::DataSource;
 pub use definition_check::{assert_valid_provider, definition_errors};
 pub use diagnostic::{Diagnostic, Diagnostics, Explain, Result, Severity};
 pub use ephemeral::{EphemeralResource, Opened, Renew};
+pub use format::{
+    CidrBlock, CidrFormat, CidrText, DurationFormat, DurationText, JsonFormat, JsonText, Text, TextFormat,
+    TimeFormat, TimeText, Timestamp,
+};
 pub use function::{Function, FunctionBuilder, FunctionError, Parameter};
 pub use identity::{IdentityAttribute, IdentitySchema};
-pub use import::Import;
+pub use import::{Import, ImportKey};
 pub use list::{ListRequest, ListResource, ListResult, ListResults};
 pub use model::{Attr, Dynamic, Model, ModelError, Object};
 pub use modifier::AttributePlan;
 pub use provider::Provider;
 pub use resource::{Plan, Resource, Update};
-pub use schema::{Attribute, Block, BlockNesting, Nesting, Schema};
+pub use schema::{
+    Attribute, AttributeShape, AttributeType, Block, BlockNesting, BlockType, Equality, HasSchema, Nesting,
+    Schema,
+};
 pub use timeouts::{Deadline, Timeouts};
+pub use unique_id::unique_id;
 pub use upgrade::{MoveSource, StateUpgrader};
 
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use wardian_value::{Type, Value};
 
 use crate::context::Call;
 use crate::model::{Unknowns, from_value, to_value};
-use crate::{Context, Diagnostics, Object, Result, Schema};
+use crate::{Context, Diagnostics, ModelError, Object, Result, Schema};
 
 /// A list of a resource type's objects. It is registered under the name of a resource type that has
 /// an identity schema.
@@ -71,6 +71,7 @@ pub(crate) struct ListTypes {
 /// A list resource, with its Rust types erased.
 pub(crate) trait AnyListResource {
     fn schema(&self) -> Schema;
+    fn decode_error(&self, config: &Value) -> Option<ModelError>;
     fn validate(&self, config: &Object) -> Result<()>;
     fn list(&self, request: ListRequest<Value>, types: ListTypes, call: &mut Call) -> Result<AnyListResults>;
 }
@@ -83,6 +84,10 @@ pub(crate) struct TypedListResource<L, Client> {
 impl<L: ListResource<Client>, Client: 'static> AnyListResource for TypedListResource<L, Client> {
     fn schema(&self) -> Schema {
         self.list.schema()
+    }
+
+    fn decode_error(&self, config: &Value) -> Option<ModelError> {
+        from_value::<L::Config>(config, Unknowns::Reject).err()
     }
 
     fn validate(&self, config: &Object) -> Result<()> {

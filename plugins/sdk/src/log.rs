@@ -2,6 +2,10 @@
 //! unit tests, they are dropped unless [`CapturedLogs`](crate::testing::CapturedLogs) captures
 //! them.
 
+mod subsystem;
+
+pub use subsystem::Subsystem;
+
 /// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -25,7 +29,11 @@ pub fn enabled(level: Level) -> bool {
 
 /// Writes a log line with named fields.
 pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
-    host::write(level, message, fields);
+    write_to("", level, message, fields);
+}
+
+fn write_to(target: &str, level: Level, message: &str, fields: &[(&str, &str)]) {
+    host::write(target, level, message, fields);
 }
 
 /// Writes a line with details of a step.
@@ -72,9 +80,9 @@ mod host {
         log::enabled(level(at))
     }
 
-    pub(super) fn write(at: Level, message: &str, fields: &[(&str, &str)]) {
+    pub(super) fn write(target: &str, at: Level, message: &str, fields: &[(&str, &str)]) {
         let fields: Vec<_> = fields.iter().map(|(name, fact)| ((*name).into(), (*fact).into())).collect();
-        log::write(level(at), "", message, &fields);
+        log::write(level(at), target, message, &fields);
     }
 }
 
@@ -87,7 +95,7 @@ mod host {
         captures_log()
     }
 
-    pub(super) fn write(at: Level, message: &str, fields: &[(&str, &str)]) {
+    pub(super) fn write(_: &str, at: Level, message: &str, fields: &[(&str, &str)]) {
         capture_line(at, message, fields);
     }
 }

@@ -1,6 +1,7 @@
 //! Plans a resource from the proposed new state.
 //!
-//! The steps are: set defaults; set write-only values to null; if the result differs from the prior
+//! The steps are: set defaults; set write-only values to null; keep the prior spelling of values that
+//! are semantically equal to the configuration; if the result differs from the prior
 //! state, set every computed attribute that is null in the configuration to unknown; apply the
 //! attributes' plan modifiers, first the modifiers of an attribute, then the modifiers of the
 //! attributes nested in it. (The resource's own `modify_plan` is called after these steps.) These
@@ -9,8 +10,8 @@
 use wardian_value::{Path, Type, Value, View};
 
 use crate::modifier::{AttributePlan, Roots};
-use crate::schema::{Attribute, Block, BlockNesting, Nesting, Root, Shape};
-use crate::{Diagnostics, Schema};
+use crate::schema::{Attribute, Block, BlockNesting, DefaultValue, Nesting, Root, Shape};
+use crate::{Diagnostics, Object, Schema};
 
 pub(crate) struct Planned {
     pub(crate) value: Value,
@@ -21,13 +22,18 @@ pub(crate) struct Planned {
 /// Plans a create (`prior` null) or an update.
 pub(crate) fn plan(schema: &Schema, config: &Value, prior: &Value, proposed: Value) -> Planned {
     let root = &schema.root;
-    let mut planned = walk(root, config, prior, proposed, &mut Defaults);
+    let mut defaults = Defaults { schema, config, diagnostics: Diagnostics::new() };
+    let mut planned = walk(root, config, prior, proposed, &mut defaults);
     planned = walk(root, config, prior, planned, &mut WithoutWriteOnly);
+    if has_equality(root) {
+        planned = walk(root, config, prior, planned, &mut KeepSpelling);
+    }
     if planned != *prior {
         planned = walk(root, config, prior, planned, &mut MarkUnknown);
     }
     let roots = Roots { config: config.clone(), prior: prior.clone(), planned: planned.clone() };
-    let mut modify = Modify { roots: &roots, requires_replace: Vec::new(), diagnostics: Diagnostics::new() };
+    let mut modify =
+        Modify { roots: &roots, requires_replace: Vec::new(), diagnostics: defaults.diagnostics };
     let value = walk(root, config, prior, planned, &mut modify);
     Planned { value, requires_replace: modify.requires_replace, diagnostics: modify.diagnostics }
 }
@@ -52,9 +58,36 @@ trait Visit {
     }
 }
 
-struct Defaults;
+/// Returns a configuration with the default values of attributes that it does not set.
+pub(crate) fn with_defaults(schema: &Schema, config: &Value) -> crate::Result<Value> {
+    let mut defaults = Defaults { schema, config, diagnostics: Diagnostics::new() };
+    let prior = Value::null(config.ty().clone());
+    let value = walk(&schema.root, config, &prior, config.clone(), &mut defaults);
+    defaults.diagnostics.into_result().map(|()| value)
+}
 
-impl Visit for Defaults {
+/// Returns a new state with the spelling of an earlier state or of a plan, if the values of an
+/// attribute are semantically equal.
+pub(crate) fn keep_spelling(schema: &Schema, earlier: &Value, new: Value) -> Value {
+    if earlier.is_null() || !has_equality(&schema.root) {
+        return new;
+    }
+    walk(&schema.root, earlier, earlier, new, &mut KeepSpelling)
+}
+
+fn has_equality(root: &Root) -> bool {
+    fn in_attributes(attributes: &[Attribute]) -> bool {
+        attributes.iter().any(|attribute| match &attribute.shape {
+            Shape::Nested(_, inner) => in_attributes(inner),
+            Shape::Value(_) => attribute.equality.is_some(),
+        })
+    }
+    in_attributes(&root.attributes) || root.blocks.iter().any(|block| has_equality(&block.contents))
+}
+
+struct KeepSpelling;
+
+impl Visit for KeepSpelling {
     fn attribute(
         &mut self,
         attribute: &Attribute,
@@ -62,8 +95,35 @@ impl Visit for Defaults {
         planned: Value,
         _: &Path,
     ) -> Value {
+        let (Some(are_equal), prior) = (&attribute.equality, counterparts.prior) else { return planned };
+        let is_other = prior.is_wholly_known() && planned.is_wholly_known() && planned != *prior;
+        if is_other && are_equal(prior, &planned) { prior.clone() } else { planned }
+    }
+}
+
+struct Defaults<'a> {
+    schema: &'a Schema,
+    config: &'a Value,
+    diagnostics: Diagnostics,
+}
+
+impl Visit for Defaults<'_> {
+    fn attribute(
+        &mut self,
+        attribute: &Attribute,
+        counterparts: &Counterparts<'_>,
+        planned: Value,
+        path: &Path,
+    ) -> Value {
         match &attribute.default {
-            Some(default) if counterparts.config.is_null() => default.clone(),
+            Some(DefaultValue::Static(default)) if counterparts.config.is_null() => default.clone(),
+            Some(DefaultValue::Computed(compute)) if counterparts.config.is_null() => {
+                let config = Object::new(self.config.clone(), self.schema.ty());
+                compute(&config, &attribute.ty()).unwrap_or_else(|errors| {
+                    self.diagnostics.append(errors.at_if_without_path(path));
+                    planned
+                })
+            }
             _ => planned,
         }
     }

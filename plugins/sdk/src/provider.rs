@@ -7,16 +7,17 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use serde::de::DeserializeOwned;
-use wardian_value::Type;
+use wardian_value::{Type, Value};
 
 use crate::action::{Action, AnyAction, TypedAction};
 use crate::data_source::{AnyDataSource, DataSource, TypedDataSource};
 use crate::ephemeral::{AnyEphemeralResource, EphemeralResource, TypedEphemeralResource};
 use crate::list::{AnyListResource, ListResource, TypedListResource};
+use crate::model::{Unknowns, from_value};
 use crate::resource::{AnyResource, Resource, TypedResource, Update};
 use crate::service::Service;
 use crate::state_store::{AnyStateStore, StateStore, StateStores, TypedStateStore};
-use crate::{Diagnostics, Function, Object, Result, Schema};
+use crate::{Diagnostics, Function, ModelError, Object, Result, Schema};
 
 /// A provider: its configuration, resources, data sources, functions and other types.
 ///
@@ -29,6 +30,8 @@ pub struct Provider<Client: 'static = ()> {
 }
 
 pub(crate) type Configure = Box<dyn Fn(Object) -> Result<Rc<dyn Any>>>;
+/// Returns the error if a configuration does not match the Rust type.
+pub(crate) type ConfigError = Box<dyn Fn(&Value) -> Option<ModelError>>;
 pub(crate) type Validate = Box<dyn Fn(&Object) -> Result<()>>;
 
 /// A provider, with the type of its client erased.
@@ -37,6 +40,7 @@ pub(crate) struct Parts {
     pub(crate) schema: WithSchema<()>,
     pub(crate) meta: Option<WithSchema<()>>,
     pub(crate) configure: Configure,
+    pub(crate) config_error: ConfigError,
     pub(crate) validate: Option<Validate>,
     /// The client of a provider that needs no configuration.
     pub(crate) client: Option<Rc<dyn Any>>,
@@ -95,6 +99,7 @@ impl Provider {
             name.into(),
             Schema::new(),
             Box::new(move |_| Ok(Rc::clone(&configured))),
+            Box::new(|_| None),
             Some(client),
         )
     }
@@ -109,16 +114,25 @@ impl<Client: 'static> Provider<Client> {
         configure: impl Fn(Config) -> Result<Client> + 'static,
     ) -> Self {
         let configure: Configure = Box::new(move |config| Ok(Rc::new(configure(config.decode()?)?)));
-        Self::from_parts(name.into(), schema, configure, None)
+        let config_error: ConfigError =
+            Box::new(|config| from_value::<Config>(config, Unknowns::Reject).err());
+        Self::from_parts(name.into(), schema, configure, config_error, None)
     }
 
-    fn from_parts(name: String, schema: Schema, configure: Configure, client: Option<Rc<dyn Any>>) -> Self {
+    fn from_parts(
+        name: String,
+        schema: Schema,
+        configure: Configure,
+        config_error: ConfigError,
+        client: Option<Rc<dyn Any>>,
+    ) -> Self {
         Self {
             parts: Parts {
                 name,
                 schema: fixed(schema),
                 meta: None,
                 configure,
+                config_error,
                 validate: None,
                 client,
                 resources: BTreeMap::new(),

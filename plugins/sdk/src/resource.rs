@@ -6,7 +6,7 @@ use crate::context::Call;
 use crate::import::Import;
 use crate::model::{Convert, Unknowns};
 use crate::upgrade::{MoveSource, StateUpgrader};
-use crate::{Context, Diagnostics, IdentitySchema, Model, Object, Result, Schema};
+use crate::{Context, Diagnostics, IdentitySchema, Model, ModelError, Object, Result, Schema};
 
 /// A managed resource type.
 ///
@@ -159,6 +159,8 @@ impl Plan {
 pub(crate) trait AnyResource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
+    fn is_untyped(&self) -> bool;
+    fn decode_error(&self, state: &Value, ty: &Type) -> Option<ModelError>;
     fn can_update(&self) -> bool;
     fn identity(&self) -> Option<IdentitySchema>;
     fn state_upgraders(&self) -> Vec<StateUpgrader>;
@@ -188,6 +190,10 @@ impl<R: Resource<Client>, Client: 'static> TypedResource<R, Client> {
     pub(crate) fn new(resource: R) -> Self {
         Self { resource, update: None }
     }
+
+    fn stored(&self, state: &Value, ty: &Type) -> Result<R::State> {
+        stored_state(state, ty, || self.resource.schema().version_number())
+    }
 }
 
 impl<R: Update<Client>, Client: 'static> TypedResource<R, Client> {
@@ -201,9 +207,21 @@ fn planned_state<T: Model>(value: &Value, ty: &Type) -> Result<T> {
         .map_err(|error| error.into_diagnostic("Plan does not match the provider's type").into())
 }
 
-fn stored_state<T: Model>(value: &Value, ty: &Type) -> Result<T> {
-    T::decode_value(value, ty, Unknowns::Reject)
-        .map_err(|error| error.into_diagnostic("State does not match the provider's type").into())
+/// Decodes a stored state. `version` returns the version of the schema, which the host has compared
+/// with the version of the stored state.
+fn stored_state<T: Model>(value: &Value, ty: &Type, version: impl FnOnce() -> i64) -> Result<T> {
+    T::decode_value(value, ty, Unknowns::Reject).map_err(|error| {
+        let mut diagnostic = error.into_diagnostic("State does not match the provider's type");
+        let version = version();
+        let remedy = format!(
+            "\n\nThe state has schema version {version}. This is a mistake in the provider: if the attribute was \
+             added to the schema or changed, its author must increase the version and add a StateUpgrader; if \
+             old or imported states can contain null, the field must be an Option; an import must set such \
+             fields, for example with Import::with_key."
+        );
+        diagnostic.detail.push_str(&remedy);
+        diagnostic.into()
+    })
 }
 
 fn answer<T: Model>(state: &T, call: &Call) -> Result<Value> {
@@ -219,6 +237,14 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
 
     fn state_fields(&self) -> Option<&'static [&'static str]> {
         R::State::fields()
+    }
+
+    fn is_untyped(&self) -> bool {
+        R::State::IS_UNTYPED
+    }
+
+    fn decode_error(&self, state: &Value, ty: &Type) -> Option<ModelError> {
+        R::State::decode_value(state, ty, Unknowns::Reject).err()
     }
 
     fn can_update(&self) -> bool {
@@ -248,7 +274,7 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
     }
 
     fn read(&self, state: &Value, call: &mut Call) -> Result<Option<Value>> {
-        let state = stored_state(state, &call.state_type)?;
+        let state = self.stored(state, &call.state_type)?;
         let state = Context::run(call, |context| self.resource.read(state, context))?;
         state.map(|state| answer(&state, call)).transpose()
     }
@@ -268,13 +294,13 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
             ));
         };
         let ty = &call.state_type;
-        let (prior, plan) = (stored_state(prior, ty)?, planned_state(planned, ty)?);
+        let (prior, plan) = (self.stored(prior, ty)?, planned_state(planned, ty)?);
         let state = Context::run(call, |context| update(&self.resource, prior, plan, context))?;
         answer(&state, call)
     }
 
     fn delete(&self, state: &Value, call: &mut Call) -> Result<()> {
-        let state = stored_state(state, &call.state_type)?;
+        let state = self.stored(state, &call.state_type)?;
         Context::run(call, |context| self.resource.delete(state, context))
     }
 

@@ -1,5 +1,6 @@
 //! Tests of the public API: small providers that are run in the harness.
 
+mod derived;
 mod harness;
 mod nested;
 mod operations;
@@ -7,4 +8,5 @@ mod plans;
 mod rest;
 mod runtime_schemas;
 mod soundness;
+mod stored_data;
 mod values;

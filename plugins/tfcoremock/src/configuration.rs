@@ -3,19 +3,29 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use wardian_sdk::{Attr, Attribute, Diagnostics, Result, Schema, Type};
+use wardian_sdk::{Attr, Diagnostics, Result, Schema};
 
 use crate::files::Directory;
 
-/// The provider's configuration.
-#[derive(Debug, Deserialize)]
+/// Resources that are JSON files in the project, for testing configurations. The file
+/// `dynamic_resources.json` in the root module's directory defines types in addition to
+/// `tfcoremock_simple_resource` and `tfcoremock_complex_resource`.
+#[derive(Debug, Deserialize, Schema)]
+#[schema(provider)]
 pub(crate) struct Configuration {
+    /// The directory in which resources are stored as `ID.json`. Default: `terraform.resource`.
     resource_directory: Attr<String>,
+    /// The directory from which data sources are read, as `ID.json`. Default: `terraform.data`.
     data_directory: Attr<String>,
+    /// Whether resources are stored only in the state and have no files. Default: `false`.
     use_only_state: Attr<bool>,
+    /// IDs of resources for which creation is performed and then reported as failed.
     fail_on_create: Attr<Vec<Attr<String>>>,
+    /// IDs of resources for which reading is performed and then reported as failed.
     fail_on_read: Attr<Vec<Attr<String>>>,
+    /// IDs of resources for which update is performed and then reported as failed.
     fail_on_update: Attr<Vec<Attr<String>>>,
+    /// IDs of resources for which deletion is performed and then reported as failed.
     fail_on_delete: Attr<Vec<Attr<String>>>,
 }
 
@@ -43,34 +53,6 @@ pub(crate) enum Operation {
     Read,
     Update,
     Delete,
-}
-
-/// Returns the schema of the provider's configuration.
-pub(crate) fn schema() -> Schema {
-    let fails = |name: &str, operation: &str| {
-        Attribute::list(name, Type::String).description(format!(
-            "IDs of resources for which {operation} is performed and then reported as failed."
-        ))
-    };
-    Schema::new()
-        .description(
-            "Resources that are JSON files in the project, for testing configurations. The file \
-             `dynamic_resources.json` in the root module's directory defines types in addition to \
-             `tfcoremock_simple_resource` and `tfcoremock_complex_resource`.",
-        )
-        .attribute(Attribute::string("resource_directory").description(
-            "The directory in which resources are stored as `ID.json`. Default: `terraform.resource`.",
-        ))
-        .attribute(Attribute::string("data_directory").description(
-            "The directory from which data sources are read, as `ID.json`. Default: `terraform.data`.",
-        ))
-        .attribute(Attribute::bool("use_only_state").description(
-            "Whether resources are stored only in the state and have no files. Default: `false`.",
-        ))
-        .attribute(fails("fail_on_create", "creation"))
-        .attribute(fails("fail_on_read", "reading"))
-        .attribute(fails("fail_on_update", "update"))
-        .attribute(fails("fail_on_delete", "deletion"))
 }
 
 impl Configuration {

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use wardian_sdk::{Diagnostics, Provider};
+use wardian_sdk::{Diagnostics, Provider, Schema};
 
 use crate::configuration::{Configuration, MockClient};
 use crate::data_source::MockDataSource;
@@ -50,8 +50,8 @@ fn provider_in(directory: &Path) -> Provider<MockClient> {
 }
 
 fn with_types(types: BTreeMap<String, Definition>) -> Provider<MockClient> {
-    let mut provider =
-        Provider::with_config("tfcoremock", configuration::schema(), Configuration::into_client);
+    let schema = Schema::for_type::<Configuration>();
+    let mut provider = Provider::with_config("tfcoremock", schema, Configuration::into_client);
     for (name, definition) in types {
         let definition = Rc::new(definition);
         provider = provider

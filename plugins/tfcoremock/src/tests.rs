@@ -65,3 +65,10 @@ impl Project {
 
 const SIMPLE: &str = "tfcoremock_simple_resource";
 const COMPLEX: &str = "tfcoremock_complex_resource";
+
+/// The file contains the schema of the configuration in the form in which a host receives it.
+#[test]
+fn schema_of_the_configuration_is_unchanged() {
+    let text = wardian_sdk::testing::schema_text(crate::with_types(std::collections::BTreeMap::new()));
+    assert_eq!(text, include_str!("tests/schemas.txt"));
+}

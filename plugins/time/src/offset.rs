@@ -1,39 +1,51 @@
 //! `time_offset`: a timestamp at an offset from a base.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{
-    Attr, Attribute, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema, Update, validate,
-};
+use wardian_sdk::{Attr, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema, Update};
 
 use crate::import_id;
 use crate::timestamp::Timestamp;
 use crate::timestamp_attributes::{
-    out_of_range_error, parse, parts, set_planned_parts, set_state_parts, timestamp, triggers,
+    MomentParts, Triggers, is_timestamp, out_of_range_error, parse, set_planned_parts,
 };
 
 pub(crate) struct Offset;
 
-#[derive(Default, Serialize, Deserialize)]
+/// A timestamp at an offset from another, stored in the state.
+#[derive(Default, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
+    /// The base timestamp in RFC 3339 format. Default: the time of creation.
+    #[attr(optional, computed, validate(self::is_timestamp()))]
     base_rfc3339: Option<String>,
-    day: Option<i64>,
-    hour: Option<i64>,
-    id: Option<String>,
-    minute: Option<i64>,
-    month: Option<i64>,
-    offset_days: Option<i64>,
-    offset_hours: Option<i64>,
-    offset_minutes: Option<i64>,
-    offset_months: Option<i64>,
-    offset_seconds: Option<i64>,
+    #[serde(flatten)]
+    parts: MomentParts,
+    /// The offset in years. At least one of the offsets must be set.
     offset_years: Option<i64>,
+    /// The offset in months. At least one of the offsets must be set.
+    offset_months: Option<i64>,
+    /// The offset in days. At least one of the offsets must be set.
+    offset_days: Option<i64>,
+    /// The offset in hours. At least one of the offsets must be set.
+    offset_hours: Option<i64>,
+    /// The offset in minutes. At least one of the offsets must be set.
+    offset_minutes: Option<i64>,
+    /// The offset in seconds. At least one of the offsets must be set.
+    // Only one attribute has the validator, to report the error only once.
+    #[attr(validate(at_least_one_of(
+        "offset_years",
+        "offset_months",
+        "offset_days",
+        "offset_hours",
+        "offset_minutes"
+    )))]
+    offset_seconds: Option<i64>,
+    triggers: Triggers,
+    /// The timestamp in RFC 3339 format.
+    #[attr(computed)]
     rfc3339: Option<String>,
-    second: Option<i64>,
-    triggers: Option<BTreeMap<String, Option<String>>>,
-    unix: Option<i64>,
-    year: Option<i64>,
+    /// The base timestamp, in RFC 3339 format.
+    #[attr(computed)]
+    id: Option<String>,
 }
 
 const UNITS: [&str; 6] = ["years", "months", "days", "hours", "minutes", "seconds"];
@@ -92,10 +104,10 @@ impl Distance {
 
 /// Returns the state for the timestamp at the configured offset from `base`. `text` is the base as
 /// it was configured.
-fn at_distance(mut state: State, text: String, base: Timestamp) -> Result<State> {
+fn at_distance(state: State, text: String, base: Timestamp) -> Result<State> {
     let moment = Distance::from_state(&state).from(base)?;
-    set_state_parts!(state, moment);
     Ok(State {
+        parts: moment.into(),
         rfc3339: Some(moment.to_string()),
         id: Some(base.to_string()),
         base_rfc3339: Some(text),
@@ -107,32 +119,7 @@ impl Resource for Offset {
     type State = State;
 
     fn schema(&self) -> Schema {
-        let offsets = UNITS.map(|unit| {
-            let attribute = Attribute::integer(format!("offset_{unit}"))
-                .description(format!("The offset in {unit}. At least one of the offsets must be set."));
-            // Only one attribute has the validator, to report the error only once.
-            if unit != "seconds" {
-                return attribute;
-            }
-            let others = UNITS[..5].iter().map(|unit| format!("offset_{unit}"));
-            attribute.validate(validate::at_least_one_of(others))
-        });
-        Schema::new()
-            .description("A timestamp at an offset from another, stored in the state.")
-            .attribute(
-                timestamp("base_rfc3339")
-                    .description("The base timestamp in RFC 3339 format. Default: the time of creation."),
-            )
-            .attributes(parts("the moment"))
-            .attributes(offsets)
-            .attribute(triggers())
-            .attribute(Attribute::string("rfc3339").computed().description(
-                "The timestamp in RFC 3339 \
-                format.",
-            ))
-            .attribute(
-                Attribute::string("id").computed().description("The base timestamp, in RFC 3339 format."),
-            )
+        Schema::for_type::<State>()
     }
 
     /// Plans the new timestamp if the offset changes.

@@ -1,39 +1,62 @@
 //! `time_rotating`: a timestamp that is replaced after its rotation time.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{
-    Attr, Attribute, AttributePlan, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema,
-    Update, log, validate,
+    Attr, AttributePlan, Context, Diagnostics, Import, Object, Plan, Resource, Result, Schema, Update, log,
 };
 
 use crate::import_id;
 use crate::timestamp::Timestamp;
 use crate::timestamp_attributes::{
-    out_of_range_error, parse, parts, set_planned_parts, set_state_parts, timestamp, triggers,
+    RotationParts, Triggers, is_timestamp, out_of_range_error, parse, set_planned_parts,
 };
 
 pub(crate) struct Rotating;
 
-#[derive(Default, Serialize, Deserialize)]
+/// A timestamp that is stored in the state until its rotation time: the first run after that
+/// replaces the object.
+#[derive(Default, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
-    day: Option<i64>,
-    hour: Option<i64>,
-    id: Option<String>,
-    minute: Option<i64>,
-    month: Option<i64>,
-    rfc3339: Option<String>,
-    rotation_days: Option<i64>,
-    rotation_hours: Option<i64>,
-    rotation_minutes: Option<i64>,
-    rotation_months: Option<i64>,
-    rotation_rfc3339: Option<String>,
+    #[serde(flatten)]
+    parts: RotationParts,
+    /// The number of years after which the object is replaced. At least one of the rotations must
+    /// be set.
+    #[attr(validate(range(1..)))]
     rotation_years: Option<i64>,
-    second: Option<i64>,
-    triggers: Option<BTreeMap<String, Option<String>>>,
-    unix: Option<i64>,
-    year: Option<i64>,
+    /// The number of months after which the object is replaced. At least one of the rotations must
+    /// be set.
+    #[attr(validate(range(1..)))]
+    rotation_months: Option<i64>,
+    /// The number of days after which the object is replaced. At least one of the rotations must
+    /// be set.
+    #[attr(validate(range(1..)))]
+    rotation_days: Option<i64>,
+    /// The number of hours after which the object is replaced. At least one of the rotations must
+    /// be set.
+    #[attr(validate(range(1..)))]
+    rotation_hours: Option<i64>,
+    /// The number of minutes after which the object is replaced. At least one of the rotations must
+    /// be set.
+    #[attr(validate(range(1..)))]
+    rotation_minutes: Option<i64>,
+    /// The rotation time in RFC 3339 format.
+    #[attr(
+        optional,
+        computed,
+        force_new_if = had_expired,
+        validate(
+            self::is_timestamp(),
+            at_least_one_of("rotation_years", "rotation_months", "rotation_days", "rotation_hours", "rotation_minutes")
+        )
+    )]
+    rotation_rfc3339: Option<String>,
+    triggers: Triggers,
+    /// The base timestamp in RFC 3339 format. Default: the time of creation.
+    #[attr(optional, computed, force_new, validate(self::is_timestamp()))]
+    rfc3339: Option<String>,
+    /// The base timestamp, in RFC 3339 format.
+    #[attr(computed)]
+    id: Option<String>,
 }
 
 const UNITS: [&str; 5] = ["years", "months", "days", "hours", "minutes"];
@@ -101,10 +124,10 @@ impl Rotation {
 }
 
 /// Returns the state with all values computed from `base`. `text` is the base as it was configured.
-fn rotated(mut state: State, text: String, base: Timestamp) -> Result<State> {
+fn rotated(state: State, text: String, base: Timestamp) -> Result<State> {
     let (rotation, rotation_text) = Rotation::from_state(&state).after(base)?;
-    set_state_parts!(state, rotation);
     Ok(State {
+        parts: rotation.into(),
         rotation_rfc3339: Some(rotation_text),
         id: Some(base.to_string()),
         rfc3339: Some(text),
@@ -125,36 +148,7 @@ impl Resource for Rotating {
     type State = State;
 
     fn schema(&self) -> Schema {
-        let rotations = UNITS.map(|unit| {
-            Attribute::integer(format!("rotation_{unit}")).validate(validate::range(1..)).description(
-                format!(
-                    "The number of {unit} after which the object is replaced. At least one of the rotations \
-                     must be set."
-                ),
-            )
-        });
-        Schema::new()
-            .description(
-                "A timestamp that is stored in the state until its rotation time: the first run after that \
-                 replaces the object.",
-            )
-            .attributes(parts("the rotation"))
-            .attributes(rotations)
-            .attribute(
-                timestamp("rotation_rfc3339")
-                    .force_new_if(had_expired)
-                    .validate(validate::at_least_one_of(UNITS.map(|unit| format!("rotation_{unit}"))))
-                    .description("The rotation time in RFC 3339 format."),
-            )
-            .attribute(triggers())
-            .attribute(
-                timestamp("rfc3339")
-                    .force_new()
-                    .description("The base timestamp in RFC 3339 format. Default: the time of creation."),
-            )
-            .attribute(
-                Attribute::string("id").computed().description("The base timestamp, in RFC 3339 format."),
-            )
+        Schema::for_type::<State>()
     }
 
     /// Plans the new rotation time if the rotation changes.

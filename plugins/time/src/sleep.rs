@@ -4,48 +4,36 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::duration::GoDuration;
-use wardian_sdk::{
-    Attribute, Context, Diagnostics, Explain, Import, Resource, Result, Schema, Update, run, validate,
-};
+use wardian_sdk::validate::{self, Validator};
+use wardian_sdk::{Context, Diagnostics, Explain, Import, Resource, Result, Schema, Update, run};
 
 use crate::import_id;
 use crate::timestamp::Timestamp;
-use crate::timestamp_attributes::triggers;
+use crate::timestamp_attributes::Triggers;
 
 pub(crate) struct Sleep;
 
-#[derive(Default, Serialize, Deserialize)]
+/// Waits during creation, destruction, or both, to delay the resources that depend on it.
+#[derive(Default, Serialize, Deserialize, Schema)]
 pub(crate) struct State {
+    /// The delay at creation, such as `30s` or `5m`. A change causes no delay.
+    #[attr(validate(self::is_delay(), at_least_one_of("destroy_duration")))]
     create_duration: Option<String>,
+    /// The delay at destruction, such as `30s` or `5m`. A change causes no delay; the value that was
+    /// applied last is used.
+    #[attr(validate(self::is_delay()))]
     destroy_duration: Option<String>,
+    triggers: Triggers,
+    /// The end of the last wait in RFC 3339 format.
+    #[attr(computed, use_state_for_unknown)]
     id: Option<String>,
-    triggers: Option<BTreeMap<String, Option<String>>>,
 }
 
 impl Resource for Sleep {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description(
-                "Waits during creation, destruction, or both, to delay the resources that depend on it.",
-            )
-            .attribute(
-                duration("create_duration")
-                    .validate(validate::at_least_one_of(["destroy_duration"]))
-                    .description("The delay at creation, such as `30s` or `5m`. A change causes no delay."),
-            )
-            .attribute(duration("destroy_duration").description(
-                "The delay at destruction, such as `30s` or `5m`. A change causes no delay; the value \
-                 that was applied last is used.",
-            ))
-            .attribute(triggers())
-            .attribute(
-                Attribute::string("id")
-                    .computed()
-                    .use_state_for_unknown()
-                    .description("The end of the last wait in RFC 3339 format."),
-            )
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
@@ -75,7 +63,7 @@ impl Resource for Sleep {
             create_duration: imported("create_duration", create)?,
             destroy_duration: imported("destroy_duration", destroy)?,
             id: Some(Timestamp::now().to_string()),
-            triggers: (!triggers.is_empty()).then_some(triggers),
+            triggers: Triggers((!triggers.is_empty()).then_some(triggers)),
         })
     }
 }
@@ -86,12 +74,12 @@ impl Update for Sleep {
     }
 }
 
-fn duration(name: &str) -> Attribute {
-    Attribute::string(name).validate(validate::matches(
+fn is_delay() -> Validator {
+    validate::matches(
         "must be a number immediately followed by ms (milliseconds), s (seconds), m (minutes), or h (hours). \
          For example, \"30s\" for 30 seconds.",
         is_one_number_with_unit,
-    ))
+    )
 }
 
 /// Returns whether the text consists of digits, an optional fraction and a unit.

@@ -84,3 +84,10 @@ fn part(value: &Value, name: &str) -> String {
     let part = value.get(name).unwrap();
     part.as_str().map_or_else(|| format!("{part:?}"), str::to_owned)
 }
+
+/// The file contains the schemas of the provider in the form in which a host receives them.
+#[test]
+fn schemas_are_unchanged() {
+    let text = wardian_sdk::testing::schema_text(crate::provider());
+    assert_eq!(text, include_str!("tests/schemas.txt"));
+}

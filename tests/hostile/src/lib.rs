@@ -8,6 +8,7 @@ mod libc;
 mod named;
 mod plugin;
 mod probe;
+mod run;
 mod schema;
 mod steps;
 

@@ -5,10 +5,10 @@ use wardian_value::{Type, Value, json, msgpack};
 
 use crate::bindings::exports::wardian::plugin::provider as wit;
 use crate::bindings::wardian::plugin::types::RawState;
-use crate::probe;
+use crate::{probe, run};
 
 /// The resource types of this module.
-pub(crate) const NAMES: &[&str] = &["hostile_named", "hostile_thief"];
+pub(crate) const NAMES: &[&str] = &["hostile_named", "hostile_thief", run::RECORDED];
 
 const ATTRIBUTES: [&str; 4] = ["id", "input", "result", "secret"];
 
@@ -20,7 +20,7 @@ fn object_type() -> Type {
     Type::object(ATTRIBUTES.map(|name| (name, Type::String)))
 }
 
-fn decode(bytes: &[u8]) -> Option<Value> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Value> {
     msgpack::decode(bytes, &object_type()).ok().filter(|value| !value.is_null())
 }
 
@@ -28,12 +28,17 @@ fn encode(value: &Value) -> Vec<u8> {
     msgpack::encode(value, &object_type()).unwrap_or_default()
 }
 
-fn with(value: &Value, changes: &[(&str, Value)]) -> Vec<u8> {
+pub(crate) fn with(value: &Value, changes: &[(&str, Value)]) -> Vec<u8> {
     let attribute = |name: &str| {
         let changed = changes.iter().find(|(changed, _)| *changed == name).map(|(_, value)| value);
         changed.or_else(|| value.get(name)).cloned().unwrap_or_else(|| Value::null(Type::String))
     };
     encode(&Value::object(ATTRIBUTES.map(|name| (name, attribute(name)))))
+}
+
+/// Returns an object with this ID, as a provider records it.
+pub(crate) fn recorded(id: &str) -> Vec<u8> {
+    with(&Value::empty_object(), &[("id", Value::from(id)), ("result", Value::from("recorded"))])
 }
 
 fn raw(state: &RawState) -> String {
@@ -97,6 +102,9 @@ pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResource
 
 /// Creates an object. If the input is a probe, runs the probe.
 pub(crate) fn apply(request: wit::ApplyResourceChangeRequest) -> wit::ApplyResourceChangeResponse {
+    if request.type_name == run::RECORDED {
+        return run::apply(request);
+    }
     let new_state = match decode(&request.planned_state) {
         Some(planned) => {
             let input = planned.get("input").and_then(Value::as_str).unwrap_or_default().to_owned();

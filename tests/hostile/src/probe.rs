@@ -10,7 +10,7 @@ use crate::bindings::wardian::plugin::file_mode::{self, ModeError};
 use crate::bindings::wardian::plugin::log;
 use crate::libc;
 use crate::plugin::CONFIGURED;
-use crate::steps;
+use crate::{run, steps};
 
 /// The data source that runs the probes.
 pub(crate) const NAME: &str = "hostile_probe";
@@ -92,7 +92,7 @@ pub(crate) fn probe(input: &str) -> String {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             outcome(now.map(|now| now.as_secs().to_string()).map_err(std::io::Error::other))
         }
-        _ => crate::reach_out(verb, object),
+        _ => run::probe(verb, object).unwrap_or_else(|| crate::reach_out(verb, object)),
     }
 }
 

@@ -51,13 +51,22 @@ struct Capability<'a> {
 }
 
 /// The purposes of interfaces, by path or by a prefix of the path.
-const PURPOSES: [(&str, &str); 23] = [
+const PURPOSES: &[(&str, &str)] = &[
+    ("wardian:plugin/provider-types", "types"),
     ("wardian:plugin/provider", "makes it a provider"),
+    ("wardian:plugin/ephemeral-resources", "has ephemeral resources"),
+    ("wardian:plugin/list-resources", "has list resources"),
+    ("wardian:plugin/actions", "has actions"),
+    ("wardian:plugin/configured-form", "hands on its configured form"),
     ("wardian:plugin/state-store", "has state stores"),
     ("wardian:plugin/provisioner", "makes it a provisioner"),
     ("wardian:plugin/types", "types only"),
     ("wardian:plugin/log", "log lines"),
     ("wardian:plugin/file-mode", "file permissions"),
+    ("wardian:plugin/http", "HTTP requests"),
+    ("wardian:plugin/run", "recorded states, interruption"),
+    ("wardian:plugin/interruption", "interruption"),
+    ("wardian:plugin/shared", "memory shared by its instances"),
     ("wardian:plugin/ui", "terminal output"),
     ("wardian:plugin/process", "runs programs"),
     ("wardian:plugin/communicator", "the provisioned machine"),
@@ -95,7 +104,10 @@ impl<'a> PluginReport<'a> {
         let missing = imports.iter().filter(|import| import.offered == Some(false)).map(|import| {
             format!("it imports {}, which this version of Wardian does not provide", import.name)
         });
-        let problems = verification.undeclared.iter().map(ToString::to_string).chain(missing).collect();
+        let (denied, refused): (Vec<_>, Vec<_>) =
+            verification.undeclared.iter().partition(|one| inspected.is_denied_without_declaration(one));
+        let problems = refused.iter().map(ToString::to_string).chain(missing).collect();
+        let denied = denied.into_iter().map(|one| format!("{one}; each use is denied"));
         let unused = |capability: &&str| {
             format!("it declares that it needs {capability}, but imports no interface that uses it")
         };
@@ -121,7 +133,7 @@ impl<'a> PluginReport<'a> {
                 })
                 .collect(),
             problems,
-            warnings: verification.unused.iter().map(unused).collect(),
+            warnings: verification.unused.iter().map(unused).chain(denied).collect(),
         }
     }
 

@@ -23,6 +23,7 @@ mod plan_file;
 mod provider;
 mod provision;
 mod provisioner;
+mod recording;
 mod relevant_attributes;
 mod removed;
 mod target;

@@ -6,6 +6,7 @@
 //! a data source that finds all existing objects. The action `memory_ring` records its `text`, and
 //! fails if `fail` is true. The list of `memory_thing` finds as many objects as `count`.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -24,6 +25,8 @@ pub struct World {
     pub gone: Mutex<Vec<String>>,
     /// The modifications of responses.
     pub twist: Mutex<Twist>,
+    /// The names of the objects that exist, by ID, if their IDs are recorded.
+    pub existing: Mutex<BTreeMap<String, String>>,
     next: Mutex<u64>,
 }
 
@@ -39,6 +42,10 @@ pub struct Twist {
     pub plan: Change<PlanRequest, PlanResponse>,
     pub apply: Change<ApplyRequest, ApplyResponse>,
     pub look_up: Change<ReadDataSourceRequest, ReadDataSourceResponse>,
+    /// Returns the objects that an apply records before it makes the change.
+    pub record: Option<Box<dyn Fn(&ApplyRequest) -> Vec<Value> + Send>>,
+    /// Whether an object exists as soon as its ID is recorded.
+    pub records_ids: bool,
     pub capabilities: ServerCapabilities,
     pub version: i64,
     pub takes_meta: bool,
@@ -147,6 +154,42 @@ fn schema(world: &World) -> ProviderSchema {
 impl Memory {
     fn thing(&self) -> &Schema {
         self.schema.resources.get("memory_thing").unwrap()
+    }
+}
+
+impl Memory {
+    /// Records the states that the test selects, and creates the object whose ID is recorded.
+    async fn record(&self, context: &CallContext, request: &mut ApplyRequest) {
+        let states = {
+            let twist = self.world.twist.lock().unwrap();
+            twist.record.as_ref().map(|record| record(request)).unwrap_or_default()
+        };
+        for state in states {
+            let recorded = RecordedState { state, private: Arc::from(*b"recorded"), identity: None };
+            let recorder = context.recorder().expect("a recorder");
+            let line = match recorder.record(recorded).await {
+                Ok(()) => "recorded".to_owned(),
+                Err(error) => format!("not recorded: {error}"),
+            };
+            self.world.calls.lock().unwrap().push(line);
+        }
+        let records_ids = self.world.twist.lock().unwrap().records_ids;
+        let Some(id) = request.planned_state.get("id").filter(|id| records_ids && !id.is_known()) else {
+            return;
+        };
+        assert!(!id.is_known());
+        let id = self.world.next_id();
+        request.planned_state = request.planned_state.with_attribute("id", Value::string(&*id));
+        let recorded = RecordedState {
+            state: request.planned_state.clone(),
+            private: PrivateBytes::default(),
+            identity: None,
+        };
+        if context.recorder().expect("a recorder").record(recorded).await.is_ok() {
+            let name =
+                request.planned_state.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            self.world.existing.lock().unwrap().insert(id, name);
+        }
     }
 }
 
@@ -293,7 +336,9 @@ impl Provider for Memory {
         twisted(&self.world.twist.lock().unwrap().plan, &request, answer)
     }
 
-    async fn apply_resource_change(&self, _context: &CallContext, request: ApplyRequest) -> ApplyResponse {
+    async fn apply_resource_change(&self, context: &CallContext, mut request: ApplyRequest) -> ApplyResponse {
+        self.record(context, &mut request).await;
+        let request = request;
         let answer = |new_state: Option<Value>, diagnostics: PluginDiagnostics| {
             let answer = ApplyResponse {
                 new_state,
@@ -307,6 +352,11 @@ impl Provider for Memory {
         let failure = || vec![PluginDiagnostic::error("It did not work", "The thing broke.")];
         if request.planned_state.is_null() {
             self.world.call("destroy", &request.prior_state);
+            if mischief(&request.prior_state) == "break while going" {
+                return answer(None, failure());
+            }
+            let id = request.prior_state.get("id").and_then(Value::as_str).unwrap_or_default();
+            self.world.existing.lock().unwrap().remove(id);
             if mischief(&request.prior_state) == "refuse to go" {
                 return answer(Some(request.prior_state.clone()), failure());
             }
@@ -328,6 +378,7 @@ impl Provider for Memory {
         }
         match mischief(&new).as_str() {
             "fail" => answer(None, failure()),
+            "never end" => std::future::pending().await,
             "fail half way" => answer(Some(new), failure()),
             "leave unknown" => {
                 answer(Some(new.with_attribute("label", Value::unknown(Type::String))), Vec::new())

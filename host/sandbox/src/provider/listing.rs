@@ -74,7 +74,7 @@ impl StreamingCalls for ComponentWire {
             'all: loop {
                 let batch = lease
                     .call(call.clone(), |guest, store| {
-                        Box::pin(async move { guest.list_events().call_next(store, events, AT_A_TIME).await })
+                        Box::pin(async move { guest.next_list_events(store, events, AT_A_TIME).await })
                     })
                     .await?;
                 if batch.is_empty() {
@@ -130,7 +130,7 @@ impl StreamingCalls for ComponentWire {
             let reported = loop {
                 let event = lease
                     .call(call.clone(), |guest, store| {
-                        Box::pin(async move { guest.action_events().call_next(store, events).await })
+                        Box::pin(async move { guest.next_action_event(store, events).await })
                     })
                     .await?;
                 match event {

@@ -8,11 +8,10 @@ use wardian_plugin::PluginCall;
 use wardian_plugin::transport::PluginFailure;
 use wasmtime::Store;
 
-use crate::bindings::ProviderPlugin;
-use crate::bindings::exports::wardian::plugin::provider::Guest as Provider;
 use crate::bindings::state_store::StateStoreExports;
 use crate::bindings::state_store::exports::wardian::plugin::state_store::Guest as Stores;
 use crate::error_chain::chain;
+use crate::exports::ProviderExports;
 use crate::grants::Grants;
 use crate::instance::{Running, run};
 use crate::limits::{Bound, EffectiveLimits};
@@ -26,7 +25,7 @@ pub(super) struct StoreInstance {
     plugin: Arc<Plugin>,
     limits: Arc<EffectiveLimits>,
     store: Store<GuestState>,
-    provider: ProviderPlugin,
+    provider: ProviderExports,
     stores: StateStoreExports,
 }
 
@@ -54,7 +53,7 @@ impl StoreInstance {
         .await?;
         // The exports were compared with the world when the component was loaded.
         let missing = |error: wasmtime::Error| PluginFailure::NotStarted(chain(&error));
-        let provider = ProviderPlugin::new(&mut store, &instance).map_err(missing)?;
+        let provider = plugin.component.load(&mut store, &instance).map_err(missing)?;
         let stores = StateStoreExports::new(&mut store, &instance).map_err(missing)?;
         Ok(Self { plugin: Arc::clone(plugin), limits: Arc::clone(limits), store, provider, stores })
     }
@@ -63,12 +62,11 @@ impl StoreInstance {
     pub(super) async fn provider<R: Send>(
         &mut self,
         call: PluginCall,
-        make: impl for<'a> FnOnce(&'a Provider, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
+        make: impl for<'a> FnOnce(&'a ProviderExports, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
         let Self { plugin, limits, store, provider, .. } = self;
         let span = call.span();
-        let exports = provider.wardian_plugin_provider();
-        run(&plugin.ticker, limits, store, exports, call, &limits.remote_call, make).instrument(span).await
+        run(&plugin.ticker, limits, store, &*provider, call, &limits.remote_call, make).instrument(span).await
     }
 
     /// Makes a call that waits for no remote system.

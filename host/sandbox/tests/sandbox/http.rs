@@ -2,6 +2,7 @@
 
 use wardian_monitor::Outcome;
 use wardian_plugin::CallContext;
+use wardian_sandbox::DeclaredCapabilities;
 
 use crate::guest::{assert_well, probe, probe_for, probe_or_failure, short};
 use crate::hostile::DISGUISES;
@@ -296,4 +297,58 @@ async fn connection_errors_are_reported() {
     let answer =
         probe(&*Reaching::new(&rules).provider, &format!("http:GET|https://api.example:{port}/")).await;
     assert!(answer.ends_with("failed: tls protocol error"), "{answer}");
+}
+
+#[tokio::test]
+async fn plain_interface_has_the_same_policy_and_records() {
+    let (port, heard) = http_server().await;
+    let reaching = Reaching::new(&allow("\"api.example\"", port));
+    let request = format!("plain:GET|http://api.example:{port}/hello?secret=1");
+    let answer = probe_for(&CallContext::new("thing.a"), &*reaching.provider, &request).await;
+    assert_eq!(answer, format!("200 GET /hello at api.example:{port}"));
+    let denied = probe(&*reaching.provider, &format!("plain:GET|http://other.example:{port}/")).await;
+    assert_eq!(denied, "denied");
+    for (method, url) in
+        [("GET", "ftp://api.example/"), ("GET", "/x"), ("G T", "http://api.example/"), ("GET", "\u{0}")]
+    {
+        let answer = probe(&*reaching.provider, &format!("plain:{method}|{url}")).await;
+        assert!(answer.starts_with("refused: "), "{method} {url}: {answer}");
+    }
+    assert_eq!(heard.connections(), 1);
+    let records = reaching.records();
+    assert_eq!(records[0].resource.as_deref(), Some("thing.a"));
+    assert_eq!((records[0].decision, records[0].status), (Outcome::Allowed, Some(200)));
+    assert_eq!(records[1].decision, Outcome::Denied);
+    assert!(!format!("{records:?}").contains("secret"), "{records:?}");
+}
+
+#[tokio::test]
+async fn plain_interface_streams_request_bodies() {
+    let (port, _) = http_server().await;
+    let reaching = Reaching::new(&allow("\"api.example\"", port));
+    let upload = format!("plain-upload:20000000|http://api.example:{port}/count");
+    assert_eq!(probe(&*reaching.provider, &upload).await, "200 20000000 bytes");
+    assert_eq!(reaching.records()[0].bytes_sent, Some(20_000_000));
+    // The server does not take an abandoned body for a complete one.
+    let abandoned = format!("plain-abandoned:http://api.example:{port}/count");
+    assert_eq!(probe(&*reaching.provider, &abandoned).await, "abandoned");
+    assert_well(&*reaching.provider).await;
+    assert!(reaching.records().iter().skip(1).all(|record| record.status != Some(200)));
+}
+
+#[tokio::test]
+async fn undeclared_network_is_denied_despite_a_grant() {
+    let (port, heard) = http_server().await;
+    let nothing = DeclaredCapabilities { network: false, filesystem: false };
+    let reaching = Reaching::declaring(&allow("\"api.example\"", port), nothing);
+    for verb in ["http", "plain"] {
+        let answer = probe(&*reaching.provider, &format!("{verb}:GET|http://api.example:{port}/")).await;
+        assert_eq!(answer, "denied", "{verb}");
+    }
+    let answer = probe(&*reaching.provider, &format!("connect:127.0.0.1:{port}")).await;
+    assert!(!answer.contains("connected"), "{answer}");
+    assert_eq!(heard.connections(), 0);
+    let records = reaching.records();
+    assert!(records.len() >= 3 && records.iter().all(|record| record.decision == Outcome::Denied));
+    assert!(format!("{records:?}").contains("does not declare the capability network"), "{records:?}");
 }

@@ -86,13 +86,13 @@ async fn stop_reports_plugin_error() {
     assert_well(&*provider).await;
 }
 
-mod futures_of_calls {
+pub(crate) mod futures_of_calls {
     use std::future::{Future, poll_fn};
     use std::pin::Pin;
     use std::task::Poll;
 
     /// Runs futures concurrently on one task and collects their results.
-    pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    pub(crate) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
         let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
         let mut done = Vec::new();
         poll_fn(|context| {

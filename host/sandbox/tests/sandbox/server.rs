@@ -32,8 +32,8 @@ use wardian_network::{Resolver, TlsRoots};
 use wardian_plugin::Provider;
 use wardian_policy::{CredentialSource, Level, Policy, PolicyFile};
 use wardian_sandbox::{
-    CacheDirectories, Grants, MissingSecret, NetworkOptions, Sandbox, SandboxLimits, SandboxOptions, Secret,
-    Secrets,
+    CacheDirectories, DeclaredCapabilities, Grants, MissingSecret, NetworkOptions, Sandbox, SandboxLimits,
+    SandboxOptions, Secret, Secrets,
 };
 
 use crate::guest::{bytes, short};
@@ -269,6 +269,20 @@ impl Reaching {
     }
 
     pub(crate) fn with(rules: &str, limits: SandboxLimits, roots: Vec<CertificateDer<'static>>) -> Self {
+        Self::build(rules, limits, roots, DeclaredCapabilities::default())
+    }
+
+    /// Creates a provider that declares only these capabilities.
+    pub(crate) fn declaring(rules: &str, declared: DeclaredCapabilities) -> Self {
+        Self::build(rules, short(), Vec::new(), declared)
+    }
+
+    fn build(
+        rules: &str,
+        limits: SandboxLimits,
+        roots: Vec<CertificateDer<'static>>,
+        declared: DeclaredCapabilities,
+    ) -> Self {
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let nobody = IpAddr::from([192, 0, 2, 1]);
         let answers = [
@@ -300,7 +314,7 @@ impl Reaching {
 
         let log = tempfile::NamedTempFile::new().unwrap();
         let monitor = monitor(rules, AuditLog::open(log.path()).unwrap());
-        let grants = Grants::by_policy(monitor, Path::new("/srv/project"), []);
+        let grants = Grants::by_policy(monitor, Path::new("/srv/project"), []).with_declared(declared);
         Self { provider: plugin.provider(grants), log }
     }
 

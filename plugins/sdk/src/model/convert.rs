@@ -27,6 +27,9 @@ pub trait Convert: Sized {
     /// Encodes this as a value with the type of a schema.
     fn encode_value(&self, ty: &Type) -> Result<Value, ModelError>;
 
+    /// Whether values of every schema can be decoded.
+    const IS_UNTYPED: bool = false;
+
     /// Returns the names of a struct's fields; `None` for types without a fixed list of fields.
     fn fields() -> Option<&'static [&'static str]>;
 }
@@ -46,6 +49,8 @@ impl<T: Serialize + DeserializeOwned> Convert for T {
 }
 
 impl Convert for Object {
+    const IS_UNTYPED: bool = true;
+
     fn decode_value(value: &Value, ty: &Type, _: Unknowns) -> Result<Self, ModelError> {
         Self::checked(value.clone(), ty.clone())
     }

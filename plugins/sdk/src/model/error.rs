@@ -13,11 +13,18 @@ pub struct ModelError {
     /// The steps from the location of the error up to the root.
     reversed: Vec<PathStep>,
     message: String,
+    is_type_mismatch: bool,
 }
 
 impl ModelError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { reversed: Vec::new(), message: message.into() }
+        Self { reversed: Vec::new(), message: message.into(), is_type_mismatch: false }
+    }
+
+    /// Returns whether the value has another type than the Rust type, or is null or unknown although
+    /// the Rust type cannot represent this.
+    pub(crate) fn is_type_mismatch(&self) -> bool {
+        self.is_type_mismatch
     }
 
     /// Returns the error with its path extended by a step at the beginning.
@@ -74,6 +81,10 @@ impl Failure {
 
     pub(crate) fn inside(self, step: PathStep) -> Self {
         Self(self.0.inside(step))
+    }
+
+    pub(crate) fn type_mismatch(message: impl Into<String>) -> Self {
+        Self(ModelError { is_type_mismatch: true, ..ModelError::new(message) })
     }
 }
 

@@ -40,9 +40,13 @@ impl<'a> Source<'a> {
 
     fn type_error(self, what: &str) -> Failure {
         match self.value.view() {
-            View::Null => Failure::new(format!("{what} is required, but the value is null")),
-            View::Unknown => Failure::new(format!("{what} is required, but the value is not known yet")),
-            _ => Failure::new(format!("{what} is required, not {}", self.value.ty().friendly_name())),
+            View::Null => Failure::type_mismatch(format!("{what} is required, but the value is null")),
+            View::Unknown => {
+                Failure::type_mismatch(format!("{what} is required, but the value is not known yet"))
+            }
+            _ => {
+                Failure::type_mismatch(format!("{what} is required, not {}", self.value.ty().friendly_name()))
+            }
         }
     }
 
@@ -64,7 +68,10 @@ impl<'a> Source<'a> {
     fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Failure> {
         match number.as_i64() {
             Some(whole) => visitor.visit_i64(whole),
-            None => visitor.visit_f64(number.to_f64()),
+            None => match number.as_u64() {
+                Some(whole) => visitor.visit_u64(whole),
+                None => visitor.visit_f64(number.to_f64()),
+            },
         }
     }
 }
@@ -90,6 +97,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         match self.value.view() {
             View::Null => visitor.visit_unit(),
+            View::Unknown if self.unknowns == Unknowns::AsNone => visitor.visit_unit(),
             View::Unknown => Err(self.type_error("a value")),
             View::Bool(value) => visitor.visit_bool(value),
             View::Number(number) => Self::visit_number(number, visitor),

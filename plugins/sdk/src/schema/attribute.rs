@@ -4,8 +4,10 @@ use std::fmt;
 
 use wardian_value::{Str, Type, Value};
 
+use super::derived::{AttributeType, Equality};
 use crate::modifier::{AttributePlan, Modifier};
 use crate::validate::{self, Validator};
+use crate::{Diagnostics, Object};
 
 /// An attribute of a schema, a nested attribute or a block.
 ///
@@ -21,9 +23,19 @@ pub struct Attribute {
     pub(crate) computed: bool,
     pub(crate) sensitive: bool,
     pub(crate) write_only: bool,
-    pub(crate) default: Option<Value>,
+    pub(crate) default: Option<Default>,
+    pub(crate) equality: Option<Equality>,
     pub(crate) validators: Vec<Validator>,
     pub(crate) modifiers: Vec<Modifier>,
+}
+
+/// A function that computes a default value of a type from the configuration.
+type ComputeDefault = Box<dyn Fn(&Object, &Type) -> crate::Result<Value>>;
+
+/// The value of an attribute that the configuration does not set.
+pub(crate) enum Default {
+    Static(Value),
+    Computed(ComputeDefault),
 }
 
 /// The kind of value that an attribute has.
@@ -59,6 +71,31 @@ impl Attribute {
     /// Creates an attribute of any type.
     pub fn new(name: impl Into<String>, ty: Type) -> Self {
         Self::from_shape(name.into(), Shape::Value(ty))
+    }
+
+    /// Creates an attribute for a field of type `T`, as `#[derive(Schema)]` does: with the type, the
+    /// validators and the semantic equality that follow from the Rust type.
+    ///
+    /// ```
+    /// use wardian_sdk::{Attribute, Type};
+    ///
+    /// let ports = Attribute::for_type::<Option<Vec<u16>>>("ports");
+    /// assert_eq!(ports.ty(), Type::list(Type::Number));
+    /// ```
+    pub fn for_type<T: AttributeType>(name: impl Into<String>) -> Self {
+        let mut attribute = Self::from_shape(name.into(), T::shape().0);
+        attribute.validators = T::validators();
+        attribute.equality = T::equality();
+        T::configure(attribute)
+    }
+
+    /// Requires that the configuration sets the attribute, unless the Rust type of its field
+    /// represents null.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn required_unless_nullable<T: AttributeType>(mut self) -> Self {
+        self.required = !T::ACCEPTS_NULL;
+        self
     }
 
     /// Creates a string attribute.
@@ -150,6 +187,7 @@ impl Attribute {
             sensitive: false,
             write_only: false,
             default: None,
+            equality: None,
             validators: Vec::new(),
             modifiers: Vec::new(),
         }
@@ -185,9 +223,70 @@ impl Attribute {
     /// attribute optional and computed.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
-        self.default = Some(value.into());
+        self.default = Some(Default::Static(value.into()));
         self.optional = true;
         self.computed = true;
+        self
+    }
+
+    /// Sets a function that computes the default value from the configuration of the complete
+    /// object, whose values may be unknown. This makes the attribute optional and computed. The
+    /// function returns the same value for the same configuration.
+    ///
+    /// ```
+    /// use wardian_sdk::{Attr, Attribute};
+    ///
+    /// let label = Attribute::string("label")
+    ///     .default_with(|config| Ok(config.get::<Attr<String>>("name")?.map(|name| name.to_uppercase())));
+    /// ```
+    #[must_use]
+    pub fn default_with<T: serde::Serialize>(
+        mut self,
+        compute: impl Fn(&Object) -> crate::Result<T> + 'static,
+    ) -> Self {
+        let compute = move |config: &Object, ty: &Type| {
+            crate::model::to_value(&compute(config)?, ty).map_err(Diagnostics::from)
+        };
+        self.default = Some(Default::Computed(Box::new(compute)));
+        self.optional = true;
+        self.computed = true;
+        self
+    }
+
+    /// Sets the semantic equality of two known values, such as two spellings of the same JSON. If a
+    /// plan, an apply or a read returns another spelling of a value, the previous spelling is kept.
+    ///
+    /// ```
+    /// use wardian_sdk::{Attribute, Value};
+    ///
+    /// let name = Attribute::string("name").equal_if(|one, other| match (one.as_str(), other.as_str()) {
+    ///     (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
+    ///     _ => false,
+    /// });
+    /// ```
+    #[must_use]
+    pub fn equal_if(mut self, are_equal: impl Fn(&Value, &Value) -> bool + 'static) -> Self {
+        self.equality = Some(std::rc::Rc::new(are_equal));
+        self
+    }
+
+    /// Converts an attribute with a list to an attribute with a set.
+    ///
+    /// ```
+    /// use wardian_sdk::{Attribute, Type};
+    ///
+    /// assert_eq!(Attribute::list("tags", Type::String).into_set().ty(), Type::set(Type::String));
+    /// ```
+    #[must_use]
+    pub fn into_set(mut self) -> Self {
+        match &mut self.shape {
+            Shape::Nested(nesting, _) => *nesting = Nesting::Set,
+            Shape::Value(ty) => {
+                if let Type::List(element) = ty {
+                    *ty = Type::set((**element).clone());
+                }
+            }
+        }
         self
     }
 
@@ -252,7 +351,7 @@ impl Attribute {
         self
     }
 
-    /// Keeps the value once it is set, instead of planning "known after apply" whenever another
+    /// Keeps the value once it is set to a value other than null, instead of planning "known after apply" whenever another
     /// attribute changes.
     #[must_use]
     pub fn use_state_for_unknown(mut self) -> Self {
@@ -298,7 +397,7 @@ impl Attribute {
 }
 
 impl Nesting {
-    fn collect(self, object: Type) -> Type {
+    pub(crate) fn collect(self, object: Type) -> Type {
         match self {
             Self::Single => object,
             Self::List => Type::list(object),

@@ -3,6 +3,7 @@
 use wardian_value::{Type, Value};
 
 use super::attribute::Deprecation;
+use super::derived::{BlockType, HasSchema as _};
 use super::{Attribute, Root};
 use crate::validate::Validator;
 
@@ -17,6 +18,7 @@ pub struct Block {
     pub(crate) max: u64,
     pub(crate) force_new: bool,
     pub(crate) validators: Vec<Validator>,
+    pub(crate) mistakes: Vec<String>,
 }
 
 /// The collection that contains the blocks of a block type.
@@ -61,6 +63,54 @@ impl Block {
         Self::new(name.into(), BlockNesting::Map)
     }
 
+    /// Creates a block type for a field of type `T`, as `#[derive(Schema)]` does.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use wardian_sdk::{Block, Schema};
+    ///
+    /// #[derive(Serialize, Deserialize, Schema)]
+    /// struct Rule {
+    ///     port: u16,
+    /// }
+    ///
+    /// let rules = Block::for_type::<Vec<Rule>>("rule").max(10);
+    /// ```
+    pub fn for_type<T: BlockType>(name: impl Into<String>) -> Self {
+        let schema = T::Contents::schema();
+        let block =
+            Self { contents: schema.root, mistakes: schema.mistakes, ..Self::new(name.into(), T::NESTING) };
+        if T::IS_REQUIRED { block.required() } else { block }
+    }
+
+    /// Converts a block type with a list of blocks to one with a set of blocks.
+    ///
+    /// ```
+    /// use wardian_sdk::Block;
+    ///
+    /// let rules = Block::list("rule").into_set();
+    /// ```
+    #[must_use]
+    pub fn into_set(mut self) -> Self {
+        self.nesting = BlockNesting::Set;
+        self
+    }
+
+    /// Converts a block type with at most one block to one that is an object with null attributes
+    /// if the block is absent.
+    ///
+    /// ```
+    /// use wardian_sdk::Block;
+    ///
+    /// let options = Block::single("options").into_group();
+    /// ```
+    #[must_use]
+    pub fn into_group(mut self) -> Self {
+        self.nesting = BlockNesting::Group;
+        self.min = 0;
+        self
+    }
+
     fn new(name: String, nesting: BlockNesting) -> Self {
         Self {
             name,
@@ -70,6 +120,7 @@ impl Block {
             max: 0,
             force_new: false,
             validators: Vec::new(),
+            mistakes: Vec::new(),
         }
     }
 

@@ -2,13 +2,17 @@
 
 mod attribute;
 mod block;
+mod derived;
 mod wire;
 
 use wardian_value::Type;
 
+use crate::validate::Validator;
+
 pub use attribute::{Attribute, Nesting};
-pub(crate) use attribute::{Deprecation, Shape};
+pub(crate) use attribute::{Default as DefaultValue, Deprecation, Shape};
 pub use block::{Block, BlockNesting};
+pub use derived::{AttributeShape, AttributeType, BlockType, Equality, HasSchema};
 pub(crate) use wire::{deprecation, description, schema_record};
 
 /// A schema: attributes and nested blocks, with a version for stored states.
@@ -27,6 +31,8 @@ pub(crate) use wire::{deprecation, description, schema_record};
 pub struct Schema {
     version: i64,
     pub(crate) root: Root,
+    /// Changes that had no effect.
+    pub(crate) mistakes: Vec<String>,
 }
 
 /// The contents of a schema or block.
@@ -36,6 +42,7 @@ pub(crate) struct Root {
     pub(crate) blocks: Vec<Block>,
     pub(crate) description: String,
     pub(crate) deprecation: Deprecation,
+    pub(crate) validators: Vec<Validator>,
 }
 
 impl Schema {
@@ -63,6 +70,22 @@ impl Schema {
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.root.deprecation = Deprecation::Message(text.into());
+        self
+    }
+
+    /// Adds a validator of the complete configuration; see [`crate::validate::paths`].
+    ///
+    /// ```
+    /// use wardian_sdk::{Attribute, Schema, validate};
+    ///
+    /// let schema = Schema::new()
+    ///     .attribute(Attribute::string("token").sensitive())
+    ///     .attribute(Attribute::string("token_file"))
+    ///     .validate(validate::paths::exactly_one_of(["token", "token_file"]));
+    /// ```
+    #[must_use]
+    pub fn validate(mut self, validator: Validator) -> Self {
+        self.root.validators.push(validator);
         self
     }
 

@@ -122,6 +122,7 @@ impl Service {
         response.private = call.private;
         match state {
             Some(state) => {
+                let state = plan::keep_spelling(resource.schema(), &current, state);
                 response.new_state = bytes(&without_write_only(resource.schema(), &state), ty)?;
                 response.new_identity = identity::ending(identity.as_ref(), call.identity.as_ref())?;
             }
@@ -256,6 +257,7 @@ impl Service {
             diagnostics.append(errors);
             call.partial_state.clone().unwrap_or_else(|| prior.clone())
         });
+        let new_state = plan::keep_spelling(resource.schema(), &planned, new_state);
         let (state, left_unknown) = wholly_known(&without_write_only(resource.schema(), &new_state));
         if let Some(path) = left_unknown.filter(|_| !diagnostics.has_errors()) {
             diagnostics.append(Diagnostics::error(

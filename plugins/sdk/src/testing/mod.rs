@@ -22,6 +22,7 @@ mod hcl_config;
 #[doc(hidden)]
 pub mod in_process;
 mod proposed;
+mod schema_text;
 #[cfg(not(target_family = "wasm"))]
 mod test_clock;
 #[cfg(not(target_family = "wasm"))]
@@ -42,6 +43,7 @@ pub use harness::{DataRead, HarnessError, Planned, PlannedAction, ProviderHarnes
 pub use harness_calls::{ActionRun, Listed, OpenEphemeral};
 #[cfg(not(target_family = "wasm"))]
 pub use hcl_config::hcl;
+pub use schema_text::schema_text;
 pub use serde_json::json;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use test_clock::clock_of_thread;

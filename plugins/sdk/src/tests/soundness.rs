@@ -89,3 +89,79 @@ fn definition_errors_have_locations() {
         );
     }
 }
+
+#[derive(Serialize, Deserialize)]
+struct Misfit {
+    size: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Rule {
+    port: i64,
+    note: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Nulls {
+    name: String,
+    rules: Vec<Rule>,
+    disk: Vec<Rule>,
+    options: Rule,
+    id: Option<String>,
+}
+
+struct Typed<T>(fn() -> Schema, std::marker::PhantomData<T>);
+
+impl<T: crate::Model + 'static> Resource for Typed<T> {
+    type State = T;
+
+    fn schema(&self) -> Schema {
+        (self.0)()
+    }
+
+    fn create(&self, plan: T, _: &mut Context<'_>) -> Result<T> {
+        Ok(plan)
+    }
+}
+
+#[derive(Deserialize)]
+struct WrongConfig {
+    #[expect(dead_code, reason = "only decoded")]
+    host: bool,
+}
+
+fn rule() -> [Attribute; 2] {
+    [Attribute::integer("port").required().force_new(), Attribute::string("note").force_new()]
+}
+
+#[test]
+fn rust_types_that_do_not_fit_are_mistakes() {
+    let misfit = || Schema::new().attribute(Attribute::integer("size").required().force_new());
+    let nulls = || {
+        Schema::new()
+            .attribute(Attribute::string("name").force_new())
+            .attribute(Attribute::nested_list("rules", rule()).required().force_new())
+            .attribute(Attribute::string("id").computed())
+            .block(Block::list("disk").attributes(rule()).force_new())
+            .block(Block::single("options").attributes(rule()).force_new())
+    };
+    let schema = Schema::new().attribute(Attribute::string("host").required());
+    let mistakes = definition_errors(
+        Provider::with_config("test", schema, |_: WrongConfig| Ok(()))
+            .resource("test_misfit", Typed::<Misfit>(misfit, std::marker::PhantomData))
+            .resource("test_nulls", Typed::<Nulls>(nulls, std::marker::PhantomData)),
+    );
+    let null = "the value can be null, which the type of the field cannot represent: use `Option<_>`";
+    assert_eq!(
+        mistakes,
+        [
+            "provider.host: bool is required, not string".to_owned(),
+            "test_misfit.size: string is required, not number".to_owned(),
+            format!("test_nulls.name: {null}"),
+            format!("test_nulls.rules.note: {null}"),
+            format!("test_nulls.disk.note: {null}"),
+            format!("test_nulls.options: {null}"),
+            format!("test_nulls.options.note: {null}"),
+        ]
+    );
+}

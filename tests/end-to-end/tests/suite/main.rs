@@ -61,6 +61,7 @@ mod provisioners;
 #[cfg(unix)]
 mod reattached_plugins;
 mod recorded_commands;
+mod recorded_states;
 mod redaction;
 #[cfg(unix)]
 mod remote_provisioner_errors;

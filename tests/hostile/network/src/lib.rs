@@ -14,6 +14,8 @@ mod plugin;
 #[path = "../../src/probe.rs"]
 mod probe;
 mod reach;
+#[path = "../../src/run.rs"]
+mod run;
 #[path = "../../src/schema.rs"]
 mod schema;
 mod sockets;

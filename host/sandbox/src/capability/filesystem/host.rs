@@ -132,6 +132,9 @@ impl preopens::Host for GuestState {
         let root = wardian_files::Directory::root()?;
         let nowhere = || dir(&root, false).map_err(|error| wasmtime::format_err!("{error}"));
         let mut handles = Vec::new();
+        if !self.files().has_directories() {
+            return Ok(handles);
+        }
         for granted in guard.files().directories() {
             let held = OpenHandle::Directory(Directory::Granted(Arc::clone(&granted.root)));
             handles.push((self.hold(Descriptor::Dir(nowhere()?), held)?, granted.guest.clone()));

@@ -16,6 +16,8 @@ use super::operations::Directory;
 pub(crate) struct Files {
     guard: FileGuard,
     open: HashMap<u32, OpenHandle>,
+    /// Whether the guest has open directories when it starts.
+    has_directories: bool,
     /// Whether the guest has requested its working directory.
     knows_working_directory: bool,
 }
@@ -28,8 +30,12 @@ pub(super) enum OpenHandle {
 }
 
 impl Files {
-    pub(crate) fn new(guard: FileGuard) -> Self {
-        Self { guard, open: HashMap::new(), knows_working_directory: false }
+    pub(crate) fn new(guard: FileGuard, has_directories: bool) -> Self {
+        Self { guard, open: HashMap::new(), has_directories, knows_working_directory: false }
+    }
+
+    pub(super) fn has_directories(&self) -> bool {
+        self.has_directories
     }
 
     /// Records that the guest has requested its working directory.

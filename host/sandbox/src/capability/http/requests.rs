@@ -89,6 +89,10 @@ impl Sender {
             let refused = |reason: &dyn std::fmt::Display| {
                 current_call.monitor().reject(&call, Capability::Network, destination.clone(), reason);
             };
+            network.check_declared().map_err(|reason| {
+                refused(&reason);
+                Error::HttpRequestDenied
+            })?;
             let (client, ticket) = ready.map_err(|error| {
                 refused(&error);
                 Error::ConfigurationError

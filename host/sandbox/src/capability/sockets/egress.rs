@@ -74,6 +74,15 @@ impl SocketEgress {
         // The address that is contacted is checked; for an IPv4-mapped IPv6 address, that is an
         // IPv4 address.
         let address = canonical(address);
+        let scheme = match purpose {
+            SocketAddrUse::TcpConnect => Some("tcp"),
+            SocketAddrUse::UdpSend => Some("udp"),
+            _ => None,
+        };
+        if let (Some(scheme), Err(reason)) = (scheme, self.network.check_declared()) {
+            self.refuse(format!("{scheme}://{address}"), reason);
+            return Box::pin(std::future::ready(false));
+        }
         let permits = match purpose {
             SocketAddrUse::TcpConnect => match self.may_connect(address) {
                 Some((connection, ticket)) => return Box::pin(connection.begin(ticket)),
@@ -199,11 +208,12 @@ mod tests {
     use wardian_plugin::PluginCall;
 
     use super::*;
+    use crate::grants::Grants;
 
     fn egress() -> SocketEgress {
         let monitor = Monitor::deny_all(&ProviderAddress::built_in("nobody"));
         let call = PluginCall::outside_of_calls(&"nobody".into());
-        let network = Arc::new(ProviderNetwork::new(&Arc::default(), &monitor));
+        let network = Arc::new(ProviderNetwork::new(&Arc::default(), &Grants::denied_by(monitor.clone())));
         SocketEgress::new(CurrentCall::new(monitor, call), network)
     }
 

@@ -83,6 +83,11 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
         Host::Address(address) => return Ok(Answers::KnownNames(Ok(vec![*address].into_iter()))),
         Host::Name(text) => text.clone(),
     };
+    if let Err(reason) = state.network().check_declared() {
+        let call = current_call.get();
+        current_call.monitor().reject(&call, Capability::NameLookUp, host.to_string(), reason);
+        return Err(ErrorCode::AccessDenied);
+    }
     let asked = AccessRequest::LookUp(host.clone());
     let usage =
         current_call.monitor().begin(&current_call.get(), asked).map_err(|_| ErrorCode::AccessDenied)?;
