@@ -3,6 +3,8 @@
 mod capability_consent;
 mod command_line;
 mod compilation;
+#[cfg(unix)]
+mod completion;
 mod configuration_commands;
 mod configuration_errors;
 #[cfg(unix)]
@@ -38,7 +40,6 @@ mod install_untrusted;
 mod interrupts;
 mod killed_applies;
 #[cfg(unix)]
-mod lists_and_actions;
 mod local_exec_errors;
 mod logs_and_traces;
 mod misbehaving_plugins;
@@ -70,6 +71,8 @@ mod remote_provisioners;
 #[cfg(unix)]
 mod remote_states;
 mod review_documents;
+#[cfg(unix)]
+mod review_view;
 mod saved_plans;
 mod screens;
 mod security_model;
