@@ -67,7 +67,7 @@ pub(crate) enum Peer {
     Languages(languages::Options),
     Native(native::Options),
     Postgres,
-    Review,
+    Review(review::Options),
     Ssh,
     Terraform,
     TestModules(Selection),
@@ -84,7 +84,7 @@ impl Peer {
             [peer, rest @ ..] if peer == "languages" => languages::Options::parse(rest).map(Self::Languages),
             [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
             [peer] if peer == "postgres" => Ok(Self::Postgres),
-            [peer] if peer == "review" => Ok(Self::Review),
+            [peer, rest @ ..] if peer == "review" => review::Options::parse(rest).map(Self::Review),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "test-modules" => {
@@ -105,14 +105,9 @@ impl Peer {
             Self::Compare(options) => options.binary.is_none(),
             Self::Languages(options) => options.needs_build(),
             Self::Native(options) => options.binary.is_none(),
+            Self::Review(options) => options.binary.is_none(),
             Self::TestModules(selection) | Self::Wrappers(selection) => selection.binary.is_none(),
-            Self::Aws
-            | Self::Backends
-            | Self::Install
-            | Self::Postgres
-            | Self::Review
-            | Self::Ssh
-            | Self::Terraform => true,
+            Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Ssh | Self::Terraform => true,
         }
     }
 }
@@ -126,7 +121,7 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
         Peer::Install => install::run(workspace),
         Peer::Languages(options) => languages::run(workspace, options),
         Peer::Native(options) => native::run(workspace, options),
-        Peer::Review => review::run(workspace),
+        Peer::Review(options) => review::run(workspace, options),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
         Peer::TestModules(options) => test_modules::run(workspace, options),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::browser::{self, Browser};
@@ -31,14 +31,30 @@ const toggle = (name, value) => {
 const search = (text) => { const query = document.getElementById("query"); query.value = text; input(query); };
 "#;
 
-pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
+/// The options of the command.
+pub(crate) struct Options {
+    /// The binary to run. By default, the one that this command builds.
+    pub(crate) binary: Option<PathBuf>,
+}
+
+impl Options {
+    pub(super) fn parse(arguments: &[String]) -> Result<Self> {
+        match arguments {
+            [] => Ok(Self { binary: None }),
+            [option, path] if option == "--binary" => Ok(Self { binary: Some(fs::canonicalize(path)?) }),
+            _ => bail!("`interop review` accepts only --binary PATH"),
+        }
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     if let Some(reason) = browser::missing() {
         say(&format!("skipped: {reason}"));
         return Ok(ExitCode::SUCCESS);
     }
     let place = workspace.own_target().join("interop/review");
     let plans = review_plans::write(workspace, &place)?;
-    let wardian = workspace.host_program("wardian");
+    let wardian = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     for plan in &plans {
         write_page(&wardian, &place, &[&plan.name], &plan.name)?;
     }

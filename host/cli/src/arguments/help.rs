@@ -45,6 +45,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "html",
             "markdown",
             "limit",
+            "audit",
             "summary",
             "concise",
             "compact-warnings",

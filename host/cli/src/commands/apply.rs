@@ -34,7 +34,8 @@ use wardian_printable::printable;
 #[async_trait(?Send)]
 impl CommandSpec for ApplyArguments {
     fn view(&self) -> ViewOptions {
-        self.output.view()
+        let view = self.output.view();
+        ViewOptions { concise: view.concise || self.summary, ..view }
     }
 
     fn output_kind(&self) -> OutputKind {
@@ -67,7 +68,8 @@ impl CommandSpec for ApplyArguments {
 #[async_trait(?Send)]
 impl CommandSpec for DestroyArguments {
     fn view(&self) -> ViewOptions {
-        self.output.view()
+        let view = self.output.view();
+        ViewOptions { concise: view.concise || self.summary, ..view }
     }
 
     fn output_kind(&self) -> OutputKind {

@@ -32,7 +32,8 @@ use wardian_printable::printable;
 #[async_trait(?Send)]
 impl CommandSpec for PlanArguments {
     fn view(&self) -> ViewOptions {
-        self.output.view()
+        let view = self.output.view();
+        ViewOptions { concise: view.concise || self.summary, ..view }
     }
 
     fn output_kind(&self) -> OutputKind {

@@ -44,6 +44,14 @@ impl CommandSpec for ShowArguments {
                 "Several plans are shown together only with -html, -markdown or -summary.",
             ));
         }
+        let has_accesses = self.html || self.markdown.is_some();
+        if !self.audit.is_empty() && (has_more || !has_accesses) {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "-audit adds the accesses of plugins to the page or the comment of one plan. Use it with -html or \
+                 -markdown, and with one file.",
+            ));
+        }
         if self.limit.is_some_and(|limit| limit < CommentOptions::MIN_LIMIT) {
             return Err(InvalidOptions::new(
                 "Invalid value for -limit",
@@ -61,7 +69,7 @@ impl CommandSpec for ShowArguments {
 async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     if let Some(form) = ReviewForm::new(arguments) {
         let files = arguments.file.iter().chain(&arguments.more_files);
-        return show_review::run(context, files, form).await;
+        return show_review::run(context, files, &arguments.audit, form).await;
     }
     let Some(path) = &arguments.file else {
         let configuration = context.app.configuration()?;
