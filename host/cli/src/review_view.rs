@@ -85,7 +85,7 @@ pub(crate) fn show_review(
     let mut screen = enter(context)?;
     loop {
         screen.draw(&mut view).map_err(unusable)?;
-        let effect = match screen.next_event().map_err(unusable)? {
+        let effect = match Screen::next_event().map_err(unusable)? {
             _ if stop.current() != Stop::No => return Err(AppError::interrupted().into()),
             ScreenEvent::Ended => return Err(AppError::interrupted().into()),
             ScreenEvent::Draw => ViewEffect::Draw,

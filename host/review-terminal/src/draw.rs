@@ -11,7 +11,7 @@ use crate::detail::Detail;
 use crate::graph::scroll;
 use crate::help;
 use crate::list::row_line;
-use crate::palette::Tone;
+use crate::palette::{Palette, Tone};
 use crate::text::{StyledLine, end_of, fill, line};
 use crate::view::{CachedDetail, Focus, Mode, ReviewView, ViewApproval};
 
@@ -116,7 +116,7 @@ impl ReviewView {
                 Style::new(),
             );
             if is_selected && self.focus == Focus::List {
-                fill(buffer, Rect { y, height: 1, ..area }, self.palette.selected());
+                fill(buffer, Rect { y, height: 1, ..area }, Palette::selected());
             }
         }
     }
@@ -195,7 +195,7 @@ impl ReviewView {
             text.push(filter, Tone::Plain);
         }
         text.draw(buffer, area, self.palette, Style::new());
-        fill(buffer, area, self.palette.bar());
+        fill(buffer, area, Palette::bar());
     }
 
     fn draw_footer(&self, buffer: &mut Buffer, area: Rect) -> Option<Position> {
@@ -238,7 +238,7 @@ impl ReviewView {
         };
         let tone = if self.notice.is_some() { Tone::Bold } else { Tone::Plain };
         let used = StyledLine::new(text, tone).draw(buffer, area, self.palette, Style::new());
-        fill(buffer, area, self.palette.bar());
+        fill(buffer, area, Palette::bar());
         has_cursor.then(|| Position::new(area.x + used.min(area.width - 1), area.y))
     }
 }

@@ -109,7 +109,7 @@ impl GraphView {
                     .with(printable!(" {}{many}", line(&node.address)), Tone::Plain);
                 text.draw(buffer, place, palette, Style::new());
                 if Some(*id) == selected {
-                    fill(buffer, place, palette.selected());
+                    fill(buffer, place, Palette::selected());
                 }
             }
         }

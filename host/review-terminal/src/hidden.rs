@@ -74,7 +74,7 @@ impl HiddenList {
                 .with(printable!("  {} changes", attribute.changes), Tone::Dim)
                 .draw(buffer, place, palette, Style::new());
             if index == self.selected {
-                fill(buffer, place, palette.selected());
+                fill(buffer, place, Palette::selected());
             }
         }
     }

@@ -43,12 +43,12 @@ impl Palette {
     }
 
     /// Returns the style of the selected line.
-    pub(crate) fn selected(self) -> Style {
+    pub(crate) fn selected() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
     /// Returns the style of the first and the last line of the screen.
-    pub(crate) fn bar(self) -> Style {
+    pub(crate) fn bar() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 }

@@ -314,10 +314,10 @@ fn documentation_shows_the_view_and_its_keys() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/review.md");
     let screen = Screen::new(&plan("cascade"), 80, 22);
     let screenshot = format!("<!-- screenshot -->\n\n```text\n{}```\n", screen.text());
-    let rows: String = help::KEYS
-        .iter()
-        .map(|(keys, effect)| format!("| {} | {effect} |\n", keys.replace('|', "\\|")))
-        .collect();
+    let rows = help::KEYS.iter().fold(String::new(), |mut rows, (keys, effect)| {
+        rows.extend(["| ", *keys, " | ", *effect, " |\n"]);
+        rows
+    });
     let keys = format!("<!-- keys -->\n\n| keys | effect |\n|---|---|\n{rows}");
     let document = std::fs::read_to_string(&path).unwrap();
     let mut expected = document.clone();

@@ -263,7 +263,12 @@ impl ReviewView {
             ViewKey::Char('u') => self.toggle(&[ChangeClass::Update]),
             ViewKey::Char('c') => self.toggle(&[ChangeClass::Create]),
             ViewKey::Char('m') => {
-                self.toggle(&[ChangeClass::Move, ChangeClass::Import, ChangeClass::Forget, ChangeClass::Read])
+                self.toggle(&[
+                    ChangeClass::Move,
+                    ChangeClass::Import,
+                    ChangeClass::Forget,
+                    ChangeClass::Read,
+                ]);
             }
             ViewKey::Char('x') | ViewKey::Escape => {
                 self.filter = Filter::default();

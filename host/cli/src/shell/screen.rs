@@ -99,7 +99,7 @@ impl Screen {
     ///
     /// # Errors
     /// Returns an error if the terminal cannot be read.
-    pub(crate) fn next_event(&mut self) -> io::Result<ScreenEvent> {
+    pub(crate) fn next_event() -> io::Result<ScreenEvent> {
         loop {
             let is_ready = poll(CHECK_INTERVAL)?;
             if !IS_ACTIVE.load(Ordering::SeqCst) {

@@ -68,6 +68,7 @@ fn completion_writes_no_file() {
     assert_eq!(listed(&project), before);
 }
 
+#[expect(clippy::unwrap_used, reason = "the test has failed")]
 fn listed(project: &Project) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(project.path(""))
         .unwrap()
@@ -78,6 +79,7 @@ fn listed(project: &Project) -> Vec<String> {
 }
 
 /// Returns the candidates for a line in bash, as its completion function sets them.
+#[expect(clippy::unwrap_used, reason = "the test has failed")]
 fn in_bash(project: &Project, line: &str) -> String {
     let script = format!(
         "eval \"$({binary} completion bash)\"\nCOMP_LINE={line}\nCOMP_POINT=${{#COMP_LINE}}\n\
