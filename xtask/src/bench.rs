@@ -14,7 +14,8 @@ use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
 use crate::{
     authors_bench, backend_bench, bridge_bench, confinement_bench, engine_bench, install_bench,
-    language_bench, oracle, policy_bench, process, provisioner_bench, review_page_bench, test_bench,
+    language_bench, oracle, policy_bench, process, provisioner_bench, review_page_bench, review_view_bench,
+    test_bench,
 };
 
 /// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
@@ -130,7 +131,11 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
             "calls" => call_rows(workspace, artifacts)?,
             "policy" => policy_bench::rows(&place, &wardian, workspace, artifacts)?,
             "authors" => authors_bench::rows(workspace, &place, &wardian)?,
-            "review" => review_page_bench::rows(workspace, &place, &wardian)?,
+            "review" => {
+                let mut rows = review_page_bench::rows(workspace, &place, &wardian)?;
+                rows.extend(review_view_bench::rows(&place, &wardian)?);
+                rows
+            }
             _ => size_rows(artifacts),
         });
     }

@@ -10,6 +10,7 @@
 //! | `wrappers` | tools that run `terraform`, installed from their registries, with Wardian under that name: the drivers in `tests/interop/wrappers` use each tool and check the results, once with Wardian and once with Terraform |
 //! | `compare` | any configurations under `terraform` and `wardian`, with mock providers for providers that are not installed: exit codes, diagnostics and plans are equal |
 //! | `install` | a configuration with 12 modules and 4 providers, installed by `terraform` and `wardian` from the same servers: lock files, manifests and files are equal, and each program uses the other program's directory; a Python program pulls Wardian's artifacts in the same way as OpenTofu |
+//! | `languages` | the provider `inventory` in Rust, Go, JavaScript and Python, built with toolchains from PyPI and npm: all components have the same plans, states and diagnostics; `--bindings` only writes the bindings of the SDKs |
 //! | `native` | unmodified native providers in Python and Go, under `native = "confine"`: Kubernetes with a client certificate and with an exec credential program, three C libraries, gRPC with keep-alive, a long connection, and curl with HTTP/2 |
 //! | `postgres` | two users of one state in the backend `postgres`: 200 concurrent applies, 300 that are killed and 100 that are suspended for longer than their lease; no object is lost or created twice, no run writes after its lease, and every result equals that of some serial order |
 //! | `review` | the page of `show -html` in headless Chromium: the dangerous change of five plans is on the first screen, each filter shows the right changes, and a hostile plan starts no script and no request |
@@ -27,6 +28,7 @@ mod documents;
 mod generated;
 mod install;
 pub(crate) mod install_servers;
+mod languages;
 mod mirrors;
 mod moto;
 mod native;
@@ -62,9 +64,10 @@ pub(crate) enum Peer {
     Backends,
     Compare(compare::Options),
     Install,
+    Languages(languages::Options),
     Native(native::Options),
     Postgres,
-    Review,
+    Review(review::Options),
     Ssh,
     Terraform,
     TestModules(Selection),
@@ -78,9 +81,10 @@ impl Peer {
             [peer] if peer == "backends" => Ok(Self::Backends),
             [peer, rest @ ..] if peer == "compare" => compare::Options::parse(rest).map(Self::Compare),
             [peer] if peer == "install" => Ok(Self::Install),
+            [peer, rest @ ..] if peer == "languages" => languages::Options::parse(rest).map(Self::Languages),
             [peer, rest @ ..] if peer == "native" => native::Options::parse(rest).map(Self::Native),
             [peer] if peer == "postgres" => Ok(Self::Postgres),
-            [peer] if peer == "review" => Ok(Self::Review),
+            [peer, rest @ ..] if peer == "review" => review::Options::parse(rest).map(Self::Review),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "test-modules" => {
@@ -89,7 +93,7 @@ impl Peer {
             [peer, rest @ ..] if peer == "wrappers" => Selection::parse(peer, rest).map(Self::Wrappers),
             _ => {
                 bail!(
-                    "`interop` requires an argument: aws, backends, install, native, postgres, review, ssh, terraform, test-modules, wrappers or compare DIRECTORY..."
+                    "`interop` requires an argument: aws, backends, install, languages, native, postgres, review, ssh, terraform, test-modules, wrappers or compare DIRECTORY..."
                 )
             }
         }
@@ -99,15 +103,11 @@ impl Peer {
     pub(crate) fn needs_build(&self) -> bool {
         match self {
             Self::Compare(options) => options.binary.is_none(),
+            Self::Languages(options) => options.needs_build(),
             Self::Native(options) => options.binary.is_none(),
+            Self::Review(options) => options.binary.is_none(),
             Self::TestModules(selection) | Self::Wrappers(selection) => selection.binary.is_none(),
-            Self::Aws
-            | Self::Backends
-            | Self::Install
-            | Self::Postgres
-            | Self::Review
-            | Self::Ssh
-            | Self::Terraform => true,
+            Self::Aws | Self::Backends | Self::Install | Self::Postgres | Self::Ssh | Self::Terraform => true,
         }
     }
 }
@@ -119,8 +119,9 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
         Peer::Postgres => backends::run_concurrently(workspace),
         Peer::Compare(options) => compare::run(workspace, options),
         Peer::Install => install::run(workspace),
+        Peer::Languages(options) => languages::run(workspace, options),
         Peer::Native(options) => native::run(workspace, options),
-        Peer::Review => review::run(workspace),
+        Peer::Review(options) => review::run(workspace, options),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
         Peer::TestModules(options) => test_modules::run(workspace, options),

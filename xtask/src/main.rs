@@ -32,6 +32,7 @@ mod provisioner_bench;
 mod release;
 mod review_page_bench;
 mod review_plans;
+mod review_view_bench;
 mod simulation;
 mod terms;
 mod test;

@@ -453,13 +453,24 @@ pub(crate) fn for_test(context: &AppContext, block: &BackendBlock) -> Result<Con
 /// workspace, and the directory of the other states. If the backend does not store states in local
 /// files, these are the default paths.
 pub(crate) fn recorded_state_paths(data_directory: &Path) -> Result<Vec<PathBuf>, AppError> {
-    let local = match Recorded::read(data_directory)? {
-        Some(Recorded::Backend(recorded)) if recorded.type_name == LOCAL => {
-            LocalBackend::from_config(&recorded.config(wardian_backend::local_type())).unwrap_or_default()
-        }
-        Some(_) | None => LocalBackend::default(),
-    };
+    let local = recorded_local_backend(data_directory)?.unwrap_or_default();
     Ok(vec![local.state_path(DEFAULT_WORKSPACE), local.workspace_directory()])
+}
+
+/// Returns the backend that `init` has recorded, or the default one, if it stores states in local files.
+/// No file except the record is read.
+///
+/// # Errors
+/// Returns an error if the record cannot be read.
+pub fn recorded_local_backend(data_directory: &Path) -> Result<Option<LocalBackend>, AppError> {
+    Ok(match Recorded::read(data_directory)? {
+        Some(Recorded::Backend(recorded)) if recorded.type_name == LOCAL => {
+            let config = recorded.config(wardian_backend::local_type());
+            Some(LocalBackend::from_config(&config).unwrap_or_default())
+        }
+        Some(_) => None,
+        None => Some(LocalBackend::default()),
+    })
 }
 
 fn not_initialized(reason: &str) -> AppError {

@@ -80,6 +80,10 @@ variables! {
     OUTPUT = "WARDIAN_OUTPUT": "`terraform` or `tofu`: print exactly that program's lines, as if called by its name";
     NO_COLOR = "NO_COLOR": "not empty: no color";
     TERMINAL = "TERM": "`dumb`: no color and no live progress";
+    EDITOR = "EDITOR": "the editor that the terminal view of a plan starts, with VISUAL";
+    VISUAL = "VISUAL": "the editor that takes precedence over EDITOR";
+    COMPLETION_LINE = "COMP_LINE": "the command line to complete, set by `complete -C wardian wardian` in bash";
+    COMPLETION_POINT = "COMP_POINT": "the position of the cursor in COMP_LINE";
     COLUMNS = "COLUMNS": "the line width of output if there is no terminal";
     NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "additional variables that native plugins receive: \
         comma-separated names; `FOO_*` for all with that prefix";
@@ -361,7 +365,8 @@ impl ProcessEnvironment {
         self.absolute(RUNTIME_DIRECTORY)
     }
 
-    pub(crate) fn configuration_home(&self) -> Option<PathBuf> {
+    /// Returns the parent of the configuration directories of the user's programs, if it is set.
+    pub fn configuration_home(&self) -> Option<PathBuf> {
         self.absolute(CONFIGURATION_HOME)
     }
 
@@ -411,6 +416,18 @@ impl ProcessEnvironment {
     /// Returns the width of output that is not written to a terminal.
     pub fn columns(&self) -> Option<usize> {
         self.text(COLUMNS)?.parse().ok().filter(|columns| *columns > 20)
+    }
+
+    /// Returns the command line that a shell requests to complete, up to the cursor.
+    pub fn completion_line(&self) -> Option<String> {
+        let line = self.text(COMPLETION_LINE)?;
+        let point = self.text(COMPLETION_POINT).and_then(|text| text.parse().ok()).unwrap_or(line.len());
+        Some(line.chars().take(point).collect())
+    }
+
+    /// Returns the user's editor: a program and its options.
+    pub fn editor(&self) -> Option<&str> {
+        self.text(VISUAL).or_else(|| self.text(EDITOR))
     }
 
     pub fn ssh_agent(&self) -> Option<PathBuf> {

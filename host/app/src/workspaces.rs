@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use wardian_backend::DEFAULT_WORKSPACE;
 use wardian_diagnostic::system_reason;
@@ -50,6 +51,14 @@ impl Workspace {
     /// # Errors
     /// Returns an error if the selection cannot be read, or is not a valid name.
     pub fn selected(environment: &ProcessEnvironment) -> Result<Self, AppError> {
+        Self::selected_in(environment, &environment.data_directory())
+    }
+
+    /// Returns the workspace that is selected in a data directory.
+    ///
+    /// # Errors
+    /// Returns an error if the selection cannot be read, or is not a valid name.
+    pub fn selected_in(environment: &ProcessEnvironment, data_directory: &Path) -> Result<Self, AppError> {
         if let Some(name) = environment.workspace() {
             if !is_name(name) {
                 return Err(AppError::new(
@@ -59,7 +68,7 @@ impl Workspace {
             }
             return Ok(Self { name: name.to_owned(), selected_by: SelectedBy::Environment });
         }
-        let path = environment.data_directory().join(SELECTION);
+        let path = data_directory.join(SELECTION);
         let name = match read_regular(&path, MAX_SELECTION_SIZE) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

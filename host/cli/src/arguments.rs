@@ -11,6 +11,7 @@ mod configuration;
 mod help;
 mod inspection;
 mod login;
+mod manual;
 mod normalize;
 mod operation;
 mod options;
@@ -19,6 +20,7 @@ mod policy;
 mod providers;
 mod query;
 mod serve;
+mod shell;
 mod shell_words;
 mod state;
 mod test;
@@ -45,6 +47,8 @@ pub(crate) use configuration::*;
 pub(crate) use help::HelpPage;
 pub(crate) use inspection::*;
 pub(crate) use login::*;
+pub(crate) use manual::manual_pages;
+pub(crate) use normalize::{find_option, option_parts};
 pub(crate) use operation::*;
 pub(crate) use options::*;
 pub(crate) use plugin::*;
@@ -52,6 +56,8 @@ pub(crate) use policy::*;
 pub(crate) use providers::*;
 pub(crate) use query::*;
 pub(crate) use serve::*;
+pub(crate) use shell::*;
+pub(crate) use shell_words::split as split_words;
 pub(crate) use state::*;
 pub(crate) use test::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};
@@ -119,6 +125,12 @@ pub(crate) enum Command {
     /// made or was denied, and for which resources. With -suggest-policy, prints the smallest
     /// policy that the run needs.
     Audit(AuditCommandArguments),
+    /// Print a script with which a shell completes command lines.
+    ///
+    /// The script completes commands, options, and values: addresses, workspaces, variables, files and
+    /// providers. They are read from the files of the directory; completion opens no connection and runs
+    /// no plugin. `wardian -install-autocomplete` adds the script to the configuration of your shells.
+    Completion(CompletionArguments),
     /// Try expressions against the state.
     ///
     /// Reads expressions line by line and prints their values. Changes nothing.
@@ -161,6 +173,11 @@ pub(crate) enum Command {
     Login(LoginArguments),
     /// Remove the stored API token of a host.
     Logout(LogoutArguments),
+    /// Print or write manual pages.
+    ///
+    /// Without a directory, prints the page of `wardian` in the format of `man`: `wardian man | man -l -`
+    /// shows it.
+    Man(ManArguments),
     /// Print information about Wardian itself.
     Metadata(MetadataArguments),
     /// List the modules that the configuration calls.
@@ -223,6 +240,7 @@ impl Command {
             Self::Destroy(one) => one,
             Self::Audit(one) => one,
             Self::Test(one) => one,
+            Self::Completion(one) => one,
             Self::Console(one) => one,
             #[cfg(debug_assertions)]
             Self::Crash(one) => one,
@@ -233,6 +251,7 @@ impl Command {
             Self::Import(one) => one,
             Self::Login(one) => one,
             Self::Logout(one) => one,
+            Self::Man(one) => one,
             Self::Metadata(metadata) => match &metadata.command {
                 MetadataCommand::Functions(one) => one,
             },
@@ -294,6 +313,13 @@ impl Command {
     }
 }
 
+/// Returns the definitions of all commands and options.
+pub(crate) fn root_command() -> clap::Command {
+    let mut root = CommandLine::command();
+    root.build();
+    root
+}
+
 /// Returns the command and the options of a command line without their values.
 pub(crate) fn without_values(given: &[OsString]) -> String {
     let root = CommandLine::command();
@@ -336,8 +362,7 @@ pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
 /// # Errors
 /// Returns an error if a command, an option or a value is unknown or missing.
 pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> Result<Request, Usage> {
-    let mut root = CommandLine::command();
-    root.build();
+    let mut root = root_command();
     let normalized = normalize::normalize(&root, given, environment)?;
     let command = normalized.command.join(" ");
     let status = match (normalized.asks_for_help, normalized.is_complete, normalized.command.is_empty()) {

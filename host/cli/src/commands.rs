@@ -2,6 +2,7 @@
 
 mod apply;
 mod audit;
+mod completion;
 mod console;
 #[cfg(debug_assertions)]
 mod crash;
@@ -12,6 +13,7 @@ mod graph;
 mod import;
 mod init;
 mod login;
+mod man;
 mod metadata;
 mod modules;
 mod output;

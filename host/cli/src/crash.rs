@@ -23,6 +23,7 @@ pub(crate) use recorder::{layer, start};
 use report::Report;
 
 use crate::arguments::without_values;
+use crate::shell::screen;
 
 /// The file with the report of this process's first crash, or the reason why there is none.
 static REPORTED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -30,10 +31,11 @@ static REPORTED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 /// The arguments of the process.
 static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Sets a panic hook that prints messages as printable text, because they can contain text from
+/// Sets a panic hook that restores the terminal, and prints messages as printable text, because they can contain text from
 /// outside of Wardian.
 pub(crate) fn print_panics() {
     std::panic::set_hook(Box::new(|panic| {
+        screen::restore();
         let mut text = message(panic);
         let backtrace = Backtrace::capture();
         if backtrace.status() == BacktraceStatus::Captured {

@@ -19,7 +19,7 @@ use wardian_printable::printable;
 use wardian_state::{release_locks, remove_lock_information};
 
 use crate::failure::Failure;
-use crate::shell::{Paint, Shell};
+use crate::shell::{Paint, Shell, screen};
 
 /// Starts to listen for signals.
 ///
@@ -80,10 +80,15 @@ fn reaction(request: Request, walk_has_begun: bool, asked: Stop) -> Reaction {
 }
 
 fn handle(request: Request, runtime: &tokio::runtime::Runtime, stopper: &Stopper, shell: &Shell) {
+    let is_asking = shell.is_asking();
+    // The view of a plan ends with the signal.
+    if screen::restore() {
+        shell.release_output();
+    }
     let text = match reaction(request, stopper.walk_has_begun(), stopper.current()) {
         // No operation is running: the command is waiting for an answer, and ends without one. The
         // message comes first, because the command may end immediately after the request.
-        Reaction::Finish if shell.is_asking() => {
+        Reaction::Finish if is_asking => {
             shell.say(printable!("\n{}\n", shell.paint(Paint::Warning, printable!("Interrupt received."))));
             stopper.ask();
             return;

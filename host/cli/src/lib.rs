@@ -4,7 +4,7 @@
 //! `arguments` parses the command line into argument structs, each of which describes its command
 //! (`command_spec`); `commands/` has one file for each command; `render/` converts values to text
 //! and JSON; `shell` writes all output for the user. The commands call `wardian-app`; `frontend`
-//! shows its progress and questions.
+//! shows its progress and questions. `completion` responds to shells without any of them.
 //!
 //! This crate does not implement plans, version selection, states or plugins. No crate depends on
 //! it.
@@ -19,6 +19,7 @@ mod bundle;
 mod command_context;
 mod command_spec;
 mod commands;
+mod completion;
 mod component_file;
 mod crash;
 mod failure;
@@ -34,6 +35,7 @@ mod progress;
 mod render;
 mod report;
 mod review_source;
+mod review_view;
 mod shell;
 mod variables;
 
@@ -107,6 +109,11 @@ const MAX_SHUTDOWN_TIME: Duration = Duration::from_millis(200);
 /// Parses and runs a command line.
 fn run_request(program: Option<OsString>, arguments: Vec<OsString>) -> (Status, Arc<Shell>) {
     let environment = process_environment();
+    if let Some(response) = completion_response(&arguments, &environment) {
+        let shell = Shell::new(&environment, Product::default(), ViewOptions::default(), OutputKind::Data);
+        shell.print_data(response.as_bytes());
+        return (Status::Success, Arc::new(shell));
+    }
     let (product, invalid_setting) =
         match Product::for_process(program.as_deref().map(Path::new), &environment) {
             Ok(product) => (product, None),
@@ -143,6 +150,14 @@ fn run_request(program: Option<OsString>, arguments: Vec<OsString>) -> (Status, 
         }
     };
     (output_status(&shell, status), shell)
+}
+
+/// Returns the response to a shell that completes a command line; `None` for other command lines.
+fn completion_response(arguments: &[OsString], environment: &ProcessEnvironment) -> Option<String> {
+    match environment.completion_line() {
+        Some(line) => Some(completion::response_to_line(&line, environment)),
+        None => completion::response_to(arguments, environment),
+    }
 }
 
 fn record_messages(shell: &mut Shell, path: &Path) -> Outcome<()> {

@@ -8,6 +8,7 @@
 //! be written for another reason, such as a full disk, the command reports an error at its end.
 
 mod footer;
+pub(crate) mod screen;
 mod style;
 
 use std::collections::HashMap;
@@ -37,6 +38,7 @@ use crate::render::wrapping::wrap;
 
 use footer::Footer;
 pub(crate) use footer::{FooterContent, FooterGuard};
+pub(crate) use screen::{Screen, ScreenEvent};
 pub(crate) use style::Paint;
 use style::painted;
 
@@ -125,8 +127,13 @@ pub(crate) struct Shell {
     is_asking: AtomicBool,
     /// Whether a footer can be shown on standard output.
     has_footer: bool,
+    /// Whether standard output is a terminal that can move its cursor.
+    is_terminal: bool,
     /// Locked while text is written, to prevent other output between its lines.
     footer: Mutex<Footer>,
+    /// The output that is held back while the terminal is in full-screen mode, each text with whether it
+    /// is for standard output.
+    held: Mutex<Option<Vec<(bool, PrintableText)>>>,
 }
 
 /// A file that receives JSON messages.
@@ -185,7 +192,9 @@ impl Shell {
                 && environment.terminal_has_cursor()
                 && !for_programs
                 && !view.concise,
+            is_terminal: out.is_terminal() && environment.terminal_has_cursor(),
             footer: Mutex::default(),
+            held: Mutex::default(),
         };
         if for_programs {
             shell.message(&Message::Version(TERRAFORM_VERSION));
@@ -402,6 +411,10 @@ impl Shell {
 
     /// Writes text to standard output or standard error.
     fn write(&self, is_out: bool, text: &PrintableText) {
+        if let Some(held) = &mut *self.held() {
+            held.push((is_out, text.clone()));
+            return;
+        }
         let mut footer = self.footer();
         let mut out = footer.erase();
         if is_out {
@@ -521,6 +534,25 @@ impl Shell {
         }
         self.diagnostics(warnings);
         Ok(value)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Vec<(bool, PrintableText)>>> {
+        self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Holds back all output, and treats the user as asked.
+    fn hold_output(&self) {
+        self.held().get_or_insert_default();
+        self.is_asking.store(true, Ordering::Relaxed);
+    }
+
+    /// Writes the output that was held back.
+    pub(crate) fn release_output(&self) {
+        self.is_asking.store(false, Ordering::Relaxed);
+        let held = self.held().take();
+        for (is_out, text) in held.into_iter().flatten() {
+            self.write(is_out, &text);
+        }
     }
 
     fn footer(&self) -> MutexGuard<'_, Footer> {

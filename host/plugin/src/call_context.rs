@@ -14,7 +14,7 @@ use tracing::field::Empty;
 use wardian_value::{Str, Value};
 
 use crate::redaction::SensitiveValues;
-use crate::state_recorder::{ContextRecorder, StateRecorder};
+use crate::state_recorder::{ContextRecorder, ObjectRecorder};
 
 /// The context shared by all calls of an operation. Clones share the sensitive values.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +39,12 @@ impl CallContext {
 
     /// Returns a context for a call whose states are recorded while it runs.
     #[must_use]
-    pub fn with_recorder(&self, recorder: Arc<dyn StateRecorder>) -> Self {
+    pub fn with_recorder(&self, recorder: Arc<dyn ObjectRecorder>) -> Self {
         Self { recorder: ContextRecorder(Some(recorder)), ..self.clone() }
     }
 
     /// Returns the recorder of the object's states, if the call changes an object.
-    pub fn recorder(&self) -> Option<&Arc<dyn StateRecorder>> {
+    pub fn recorder(&self) -> Option<&Arc<dyn ObjectRecorder>> {
         self.recorder.0.as_ref()
     }
 

@@ -40,7 +40,7 @@ pub use schema::*;
 pub use schema_check::{MistakeKind, SchemaMistake, schema_mistakes};
 pub use schema_table::{SchemaSource, SchemaTable};
 pub use source::{NoProvisioners, ProviderSource, ProvisionerSource};
-pub use state_recorder::{RecordError, RecordedState, StateRecorder};
+pub use state_recorder::{ObjectRecorder, RecordError, RecordedState};
 pub use state_store::{
     LockOutcome, MAX_LISTED_STATES, MAX_STORED_STATE_BYTES, PROPOSED_CHUNK_BYTES, Reported, StateAssembly,
     StateChunk, StateLockInfo, StateStore, StateStoreConfig, StateStorePlugin, StateStoreSchemas,

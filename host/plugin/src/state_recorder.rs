@@ -36,7 +36,7 @@ pub enum RecordError {
 /// Records states of one object durably. The implementation of a call's transport calls it when the
 /// plugin requests it.
 #[async_trait]
-pub trait StateRecorder: Send + Sync {
+pub trait ObjectRecorder: Send + Sync {
     /// Returns when the state is durable: it is then stored even if the call fails or this process
     /// ends. A state that the call returns replaces it.
     ///
@@ -47,7 +47,7 @@ pub trait StateRecorder: Send + Sync {
 
 /// The recorder of a call context, if there is one.
 #[derive(Clone, Default)]
-pub(crate) struct ContextRecorder(pub(crate) Option<Arc<dyn StateRecorder>>);
+pub(crate) struct ContextRecorder(pub(crate) Option<Arc<dyn ObjectRecorder>>);
 
 impl fmt::Debug for ContextRecorder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -37,7 +37,9 @@ pub(crate) fn read_component(
         None => ("provider", "wardian:plugin/provider"),
     };
     let is_interface = |export: &str| {
-        export.strip_prefix(interface).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+        // A provider may export its parts separately.
+        let path = export.split('@').next().unwrap_or_default();
+        path == interface || kind == "provider" && path == "wardian:plugin/provider-base"
     };
     if !inspected.exports.iter().any(|export| is_interface(export)) {
         return Err(PublishError::NotAPlugin { path: path.to_owned(), kind, interface });

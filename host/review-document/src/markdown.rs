@@ -200,16 +200,32 @@ fn head(review: &Review, has_title: bool, options: CommentOptions) -> MarkdownTe
         text.push_number(review.findings.len() - MAX_FINDINGS);
         text.push(" more failed checks\n");
     }
-    let denied = review.accesses.iter().filter(|access| access.is_denied).count();
-    if denied > 0 {
-        text.push("- policy denied accesses of plugins: ");
-        text.push_number(denied);
-        text.push("\n");
-    }
+    push_accesses(&mut text, review);
     if review.is_empty() {
         text.push("No changes.\n");
     }
     text
+}
+
+/// Adds the accesses that policies denied, and the number of other accesses.
+fn push_accesses(text: &mut MarkdownText, review: &Review) {
+    let denied = review.accesses.iter().filter(|access| access.is_denied);
+    for access in denied.clone().take(MAX_FINDINGS) {
+        text.push("- policy denied ");
+        text.push_code(&access.plugin);
+        text.push(" the access to ");
+        text.push_code(&access.target);
+        text.push("\n");
+    }
+    if review.accesses.is_empty() {
+        return;
+    }
+    let count = denied.count();
+    text.push("- accesses of plugins: ");
+    text.push_number(review.accesses.len() - count);
+    text.push(" allowed, ");
+    text.push_number(count);
+    text.push(" denied\n");
 }
 
 fn push_counts(text: &mut MarkdownText, review: &Review) {

@@ -13,11 +13,13 @@
 mod instance;
 mod layout;
 mod legacy;
+mod outline;
 mod output;
 mod read;
 mod write;
 mod writer_version;
 
+pub use outline::{StateOutline, read_outline};
 pub use read::decode as decode_state;
 pub use write::encode as encode_state;
 

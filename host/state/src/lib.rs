@@ -31,7 +31,7 @@ mod storage;
 pub use checks::{CheckKind, CheckObject, CheckResult, CheckStatus};
 pub use encryption::{Decrypted, EncryptionFailure, RecordCipher, StateEncryption, StateIdentity};
 pub use error::{StateError, StateProblem};
-pub use format::{FORMAT_VERSION, decode_state, encode_state};
+pub use format::{FORMAT_VERSION, StateOutline, decode_state, encode_state, read_outline};
 pub use held_locks::release_locks;
 pub use interim::{InterimState, InterimWrite};
 pub use journal::{Intent, Journal};

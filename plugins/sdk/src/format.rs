@@ -154,7 +154,7 @@ impl TextFormat for CidrFormat {
 
 impl<F: TextFormat> AttributeType for Text<F> {
     fn shape() -> AttributeShape {
-        AttributeShape::of_type(Type::String)
+        AttributeShape::from_type(Type::String)
     }
 
     fn validators() -> Vec<Validator> {

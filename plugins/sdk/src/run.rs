@@ -36,6 +36,9 @@ use crate::{Diagnostics, Result};
 #[doc(hidden)]
 pub use imports::{RecordedStates, with_interruption_after, with_recorded_states};
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use imports::with_host_recorder;
+
 /// Returns whether the user has interrupted the run.
 ///
 /// ```

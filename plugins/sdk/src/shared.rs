@@ -62,7 +62,7 @@ pub struct SharedValue<T> {
 
 /// The state of a key in which a value is set or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum Expectation {
     /// Any state.
     Any,
     /// The key has no value.
@@ -96,9 +96,9 @@ impl From<SharedError> for Diagnostics {
 /// Returns the value of a key.
 ///
 /// ```
-/// use wardian_sdk::shared::{self, Expected};
+/// use wardian_sdk::shared::{self, Expectation};
 ///
-/// shared::put("zone", &"eu-1", Expected::Any).unwrap();
+/// shared::put("zone", &"eu-1", Expectation::Any).unwrap();
 /// assert_eq!(shared::get::<String>("zone").unwrap().unwrap().value, "eu-1");
 /// ```
 ///
@@ -117,16 +117,16 @@ pub fn get<T: DeserializeOwned>(key: &str) -> Result<Option<SharedValue<T>>> {
 /// the key is in another state.
 ///
 /// ```
-/// use wardian_sdk::shared::{self, Expected};
+/// use wardian_sdk::shared::{self, Expectation};
 ///
-/// let first = shared::put("next", &1, Expected::Absent).unwrap().unwrap();
-/// assert!(shared::put("next", &2, Expected::Version(first)).unwrap().is_some());
-/// assert!(shared::put("next", &3, Expected::Version(first)).unwrap().is_none());
+/// let first = shared::put("next", &1, Expectation::Absent).unwrap().unwrap();
+/// assert!(shared::put("next", &2, Expectation::Version(first)).unwrap().is_some());
+/// assert!(shared::put("next", &3, Expectation::Version(first)).unwrap().is_none());
 /// ```
 ///
 /// # Errors
 /// Returns an error if the value cannot be encoded, or exceeds a limit.
-pub fn put<T: Serialize + ?Sized>(key: &str, value: &T, expected: Expected) -> Result<Option<u64>> {
+pub fn put<T: Serialize + ?Sized>(key: &str, value: &T, expected: Expectation) -> Result<Option<u64>> {
     let bytes = serde_json::to_vec(value).map_err(|_| {
         Diagnostics::error("Shared value cannot be encoded", format!("The value of {key:?} is not JSON."))
     })?;
@@ -136,14 +136,14 @@ pub fn put<T: Serialize + ?Sized>(key: &str, value: &T, expected: Expected) -> R
 /// Removes the value of a key if the key is in the expected state. Returns whether it was.
 ///
 /// ```
-/// use wardian_sdk::shared::{self, Expected};
+/// use wardian_sdk::shared::{self, Expectation};
 ///
-/// assert!(shared::remove("old", Expected::Any).unwrap());
+/// assert!(shared::remove("old", Expectation::Any).unwrap());
 /// ```
 ///
 /// # Errors
 /// Returns an error if the key exceeds a limit.
-pub fn remove(key: &str, expected: Expected) -> Result<bool> {
+pub fn remove(key: &str, expected: Expectation) -> Result<bool> {
     Ok(or_conflict(imports::remove(key, expected))?.is_some())
 }
 
@@ -207,13 +207,13 @@ where
         return Ok(value);
     }
     let value = create()?;
-    put(key, &value, Expected::Any)?;
+    put(key, &value, Expectation::Any)?;
     Ok(value)
 }
 
 /// A lock that is held. Dropping it releases the lock.
 #[must_use = "the lock is released when this value is dropped"]
-pub struct Lock {
+pub struct SharedLock {
     held: imports::HeldLock,
 }
 
@@ -226,12 +226,12 @@ pub struct Lock {
 ///
 /// # Errors
 /// Returns an error if the run is interrupted, or a limit is reached.
-pub fn lock(name: &str) -> Result<Lock> {
+pub fn lock(name: &str) -> Result<SharedLock> {
     lock_for(name, DEFAULT_LEASE)
 }
 
 /// Waits for a lock, and holds it for at most the duration of the lease. When the lease ends, another
-/// instance may take the lock; [`Lock::renew`] extends it.
+/// instance may take the lock; [`SharedLock::renew`] extends it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -241,11 +241,11 @@ pub fn lock(name: &str) -> Result<Lock> {
 ///
 /// # Errors
 /// The same as [`lock`].
-pub fn lock_for(name: &str, lease: Duration) -> Result<Lock> {
-    Ok(Lock { held: imports::lock(name, milliseconds(lease))? })
+pub fn lock_for(name: &str, lease: Duration) -> Result<SharedLock> {
+    Ok(SharedLock { held: imports::lock(name, milliseconds(lease))? })
 }
 
-impl Lock {
+impl SharedLock {
     /// Extends the lease, to the given duration from now. Returns false if the lease has ended.
     ///
     /// ```
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn value_of_another_type_is_reported_without_the_value() {
-        put("secret", &"hunter22", Expected::Any).unwrap();
+        put("secret", &"hunter22", Expectation::Any).unwrap();
         let error = get::<u32>("secret").unwrap_err();
         assert!(format!("{error:?}").contains("another type") && !format!("{error:?}").contains("hunter22"));
     }

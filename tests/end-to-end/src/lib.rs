@@ -17,6 +17,8 @@ mod sections;
 mod steps;
 mod terminal;
 mod terraform;
+#[cfg(unix)]
+mod tmux;
 pub mod wasm;
 
 pub use corpus::{OpenCases, case_files};
@@ -30,6 +32,8 @@ pub use sections::sections;
 pub use steps::{CommandLine, Encoding, Output, Program, Step};
 pub use terminal::Terminal;
 pub use terraform::{Terraform, terraform};
+#[cfg(unix)]
+pub use tmux::Tmux;
 
 /// Compares a command's output with the snapshot of the same name.
 #[macro_export]

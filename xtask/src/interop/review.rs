@@ -2,14 +2,16 @@
 //! documentation.
 
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::browser::{self, Browser};
@@ -31,14 +33,33 @@ const toggle = (name, value) => {
 const search = (text) => { const query = document.getElementById("query"); query.value = text; input(query); };
 "#;
 
-pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
+/// The host of all addresses in the hostile plan.
+const HOST: &[u8] = b"attacker.invalid";
+
+/// The options of the command.
+pub(crate) struct Options {
+    /// The binary to run. By default, the one that this command builds.
+    pub(crate) binary: Option<PathBuf>,
+}
+
+impl Options {
+    pub(super) fn parse(arguments: &[String]) -> Result<Self> {
+        match arguments {
+            [] => Ok(Self { binary: None }),
+            [option, path] if option == "--binary" => Ok(Self { binary: Some(fs::canonicalize(path)?) }),
+            _ => bail!("`interop review` accepts only --binary PATH"),
+        }
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     if let Some(reason) = browser::missing() {
         say(&format!("skipped: {reason}"));
         return Ok(ExitCode::SUCCESS);
     }
     let place = workspace.own_target().join("interop/review");
     let plans = review_plans::write(workspace, &place)?;
-    let wardian = workspace.host_program("wardian");
+    let wardian = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     for plan in &plans {
         write_page(&wardian, &place, &[&plan.name], &plan.name)?;
     }
@@ -75,16 +96,20 @@ fn write_page(wardian: &Path, place: &Path, plans: &[&str], name: &str) -> Resul
     process::run(&mut command)
 }
 
-/// Counts the connections to a local port, to which the browser resolves all names.
+/// Counts the requests to the host in the hostile plan. The browser resolves all names to a local port.
 fn count_requests() -> Result<(Arc<AtomicUsize>, u16)> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let port = listener.local_addr()?.port();
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     thread::spawn(move || {
-        for connection in listener.incoming() {
-            counted.fetch_add(1, Ordering::SeqCst);
-            drop(connection);
+        for mut connection in listener.incoming().flatten() {
+            // The browser has requests of its own. Names are readable in requests and in TLS handshakes.
+            let _ = connection.set_read_timeout(Some(Duration::from_secs(1)));
+            let mut start = [0; 4096];
+            let length = connection.read(&mut start).unwrap_or_default();
+            let is_of_page = start[..length].windows(HOST.len()).any(|bytes| bytes == HOST);
+            counted.fetch_add(usize::from(is_of_page), Ordering::SeqCst);
         }
     });
     Ok((count, port))

@@ -45,12 +45,22 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "html",
             "markdown",
             "limit",
+            "audit",
             "summary",
             "concise",
             "compact-warnings",
             "no-color",
         ],
     ),
+];
+
+/// The options before the command.
+pub(super) const GLOBAL_OPTIONS: [(&str, &str); 5] = [
+    ("-chdir=DIR", "Change to this directory before running the command"),
+    ("-help", "Show this help, or the help of the command that follows"),
+    ("-version", "Show the version, like the command `version`"),
+    ("-install-autocomplete", "Install completion in the configuration files of shells"),
+    ("-uninstall-autocomplete", "Remove completion from the configuration files of shells"),
 ];
 
 /// A requested help text.
@@ -102,12 +112,9 @@ fn program_help(root: &Command, program: &str, width: usize) -> String {
     text.push_str("\nAll other commands:\n");
     list_commands(&mut text, root, width, |name| !MAIN_COMMANDS.contains(&name));
     text.push_str("\nGlobal options (before the command):\n");
-    for (name, help) in [
-        ("-chdir=DIR", "Change to this directory before running the command"),
-        ("-help", "Show this help, or the help of the command that follows"),
-        ("-version", "Show the version, like the command `version`"),
-    ] {
-        two_columns(&mut text, &format!("  {name}"), help, command_column(root), width);
+    let column = command_column(root);
+    for (name, help) in GLOBAL_OPTIONS {
+        two_columns(&mut text, &format!("  {name}"), help, column, width);
     }
     text.push_str("\nFurther help:\n");
     for (name, help) in [
@@ -131,7 +138,7 @@ fn environment(width: usize) -> String {
 }
 
 /// Returns the subcommands of a command that are listed.
-fn visible(command: &Command) -> impl Iterator<Item = &Command> {
+pub(super) fn visible(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|one| !one.is_hide_set())
 }
 
@@ -149,7 +156,7 @@ fn list_commands(text: &mut String, command: &Command, width: usize, wanted: imp
     }
 }
 
-fn arguments(command: &Command) -> String {
+pub(super) fn arguments(command: &Command) -> String {
     let mut text = String::new();
     if command.has_subcommands() {
         text.push_str("<subcommand> ");
@@ -167,6 +174,17 @@ fn arguments(command: &Command) -> String {
 
 /// Writes the options in groups. The options that belong to the command alone come first.
 fn options(text: &mut String, command: &Command, width: usize) {
+    for (heading, members) in grouped_options(command) {
+        let _ = writeln!(text, "\n{heading}:");
+        for option in members {
+            write_option(text, option, width);
+        }
+    }
+}
+
+/// Returns the options in groups with headings. The options that belong to the command alone come
+/// first.
+pub(super) fn grouped_options(command: &Command) -> Vec<(&'static str, Vec<&Arg>)> {
     let shown: Vec<&Arg> = command
         .get_arguments()
         .filter(|option| !option.is_hide_set() && option.get_long().is_some())
@@ -176,32 +194,41 @@ fn options(text: &mut String, command: &Command, width: usize) {
         GROUPS.iter().position(|(_, names)| names.contains(&name))
     };
     let headings = GROUPS.iter().enumerate().map(|(index, (heading, _))| (Some(index), *heading));
-    for (group, heading) in std::iter::once((None, "Options")).chain(headings) {
-        let members: Vec<&&Arg> = shown.iter().filter(|option| group_of(option) == group).collect();
-        if members.is_empty() {
-            continue;
-        }
-        let _ = writeln!(text, "\n{heading}:");
-        for option in members {
-            write_option(text, option, width);
-        }
-    }
+    std::iter::once((None, "Options"))
+        .chain(headings)
+        .map(|(group, heading)| {
+            let members = shown.iter().copied().filter(|option| group_of(option) == group);
+            (heading, members.collect::<Vec<_>>())
+        })
+        .filter(|(_, members)| !members.is_empty())
+        .collect()
 }
 
-fn write_option(text: &mut String, option: &Arg, width: usize) {
+/// Returns an option as users type it: `-out=PATH`.
+pub(super) fn option_usage(option: &Arg) -> String {
     let name = option.get_long().unwrap_or_default();
     let takes_value = option.get_action().takes_values();
     let value = takes_value.then(|| option.get_value_names().and_then(|names| names.first())).flatten();
-    let shown = match value {
-        Some(value) => format!("  -{name}={value}"),
-        None => format!("  -{name}"),
-    };
+    match value {
+        Some(value) => format!("-{name}={value}"),
+        None => format!("-{name}"),
+    }
+}
+
+/// Returns the description of an option, with its default.
+pub(super) fn option_help(option: &Arg) -> String {
     let mut help = option.get_help().map(ToString::to_string).unwrap_or_default();
-    if takes_value && let Some(default) = option.get_default_values().first() {
+    if option.get_action().takes_values()
+        && let Some(default) = option.get_default_values().first()
+    {
         let _ = write!(help, " (default: {})", default.display());
     }
+    help
+}
+
+fn write_option(text: &mut String, option: &Arg, width: usize) {
     let column = if width < MIN_TWO_COLUMNS { 6 } else { OPTION_COLUMN };
-    two_columns(text, &shown, &help, column, width);
+    two_columns(text, &format!("  {}", option_usage(option)), &option_help(option), column, width);
 }
 
 /// Writes a name and its description. The description begins in a column, or in the next line if

@@ -118,6 +118,10 @@ pub(crate) struct ShowArguments {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Review the plan in the file on the whole terminal. The file is a saved plan, or the JSON document of
+    /// one.
+    #[arg(long, requires = "file", conflicts_with_all = ["json", "html", "markdown", "summary", "concise"])]
+    pub(crate) review: bool,
     /// Print a page with the plan, for a browser. The file is a saved plan or the JSON document of one, also
     /// Terraform's.
     #[arg(long, requires = "file", conflicts_with_all = ["json", "markdown", "summary", "concise"])]
@@ -131,6 +135,10 @@ pub(crate) struct ShowArguments {
     /// The maximum number of characters of the comment, instead of the limit of the service.
     #[arg(long, value_name = "N", requires = "markdown")]
     pub(crate) limit: Option<usize>,
+    /// Add the accesses of plugins in this audit log, which `plan -audit-log=PATH` wrote, to the page or the
+    /// comment. Repeatable.
+    #[arg(long, value_name = "PATH", requires = "file")]
+    pub(crate) audit: Vec<PathBuf>,
     /// Print only the counts and the changes that destroy or replace objects. The file is a saved plan or
     /// the JSON document of one, also Terraform's.
     #[arg(long, requires = "file", conflicts_with_all = ["json", "concise"])]
@@ -175,6 +183,8 @@ pub(crate) enum CrashPlace {
     Task,
     /// An error that only a bug can cause.
     Error,
+    /// A panic while the terminal is in full-screen mode.
+    View,
 }
 
 /// `version`.

@@ -13,6 +13,7 @@
 //! | `-help`, `--help`, `-h`; `help` before the command | a request for help |
 //! | `help environment` | a request for help on environment variables |
 //! | `-version`, `--version`, `-v` before the command | `version` |
+//! | `-install-autocomplete`, `-uninstall-autocomplete` before the command | `completion --install`, `completion --uninstall` |
 //!
 //! Only known names are converted; an unknown name causes an error that suggests the nearest name.
 //! Arguments from the environment are inserted directly after the command, so the typed arguments
@@ -214,7 +215,14 @@ impl Reader<'_> {
             self.queue.clear();
             return self.subcommand("version");
         }
-        let Some(option) = find(self.command, name) else {
+        if let Some(action) = name.strip_suffix("-autocomplete").filter(|_| self.done.command.is_empty())
+            && matches!(action, "install" | "uninstall")
+        {
+            self.queue.clear();
+            self.queue.push_back(format!("-{action}").into());
+            return self.subcommand("completion");
+        }
+        let Some(option) = find_option(self.command, name) else {
             return Err(self.unknown(name));
         };
         let long = option.get_long().unwrap_or(name);
@@ -258,10 +266,11 @@ impl Reader<'_> {
 
     /// Names the commands that have an option, for a user who passed it to another one.
     fn other_place(&self, name: &str) -> String {
-        if !self.done.command.is_empty() && find(self.root, name).is_some() {
+        if !self.done.command.is_empty() && find_option(self.root, name).is_some() {
             return format!(" -{name} is a global option, and belongs before the command.");
         }
-        let has_option = |command: &&Command| find(command, name).is_some_and(|option| !option.is_hide_set());
+        let has_option =
+            |command: &&Command| find_option(command, name).is_some_and(|option| !option.is_hide_set());
         let owners: Vec<String> = self
             .root
             .get_subcommands()
@@ -297,7 +306,7 @@ impl Reader<'_> {
 
 /// Splits an option into its name and its value; `None` for other arguments. The value, such as a
 /// file's name, may be invalid UTF-8.
-fn option_parts(argument: &OsStr) -> Option<(&str, Option<&OsStr>)> {
+pub(crate) fn option_parts(argument: &OsStr) -> Option<(&str, Option<&OsStr>)> {
     let bytes = argument.as_encoded_bytes();
     let name_end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());
     let name = str::from_utf8(bytes.get(..name_end)?).ok()?;
@@ -332,7 +341,8 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-fn find<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
+/// Returns the option of a command with this name.
+pub(crate) fn find_option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
     command.get_arguments().find(|option| {
         option.get_long() == Some(name)
             || option.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))

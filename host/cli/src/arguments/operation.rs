@@ -30,6 +30,9 @@ pub(crate) struct PlanArguments {
     /// Exit with 2 if there are changes, and with 0 if there are none.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
+    /// Review the plan on the whole terminal. With -out, the plan is saved only if you approve it.
+    #[arg(long, conflicts_with_all = ["json", "summary"])]
+    pub(crate) review: bool,
     /// Show only the counts and the changes that destroy or replace objects.
     #[arg(long)]
     pub(crate) summary: bool,
@@ -60,6 +63,9 @@ pub(crate) struct ApplyArguments {
     /// Do not ask for approval.
     #[arg(long)]
     pub(crate) auto_approve: bool,
+    /// Review the plan on the whole terminal, and approve it there.
+    #[arg(long, conflicts_with_all = ["auto_approve", "json", "summary"])]
+    pub(crate) review: bool,
     /// Show only the counts and the changes that destroy or replace objects.
     #[arg(long)]
     pub(crate) summary: bool,
@@ -83,6 +89,9 @@ pub(crate) struct DestroyArguments {
     /// Do not ask for approval.
     #[arg(long)]
     pub(crate) auto_approve: bool,
+    /// Review the plan on the whole terminal, and approve it there.
+    #[arg(long, conflicts_with_all = ["auto_approve", "json", "summary"])]
+    pub(crate) review: bool,
     /// Show only the counts and the changes that destroy or replace objects.
     #[arg(long)]
     pub(crate) summary: bool,

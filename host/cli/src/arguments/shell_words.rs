@@ -1,9 +1,9 @@
-//! Splits the text of `TF_CLI_ARGS` into words like a shell: white space separates words, `'…'`
+//! Splits the text of `TF_CLI_ARGS` or `EDITOR` into words like a shell: white space separates words, `'…'`
 //! preserves every character, `"…"` preserves every character except `\`, and `\` preserves the
 //! next character. Nothing is expanded.
 
 /// Splits text into words. Returns the reason if the text is invalid.
-pub(super) fn split(text: &str) -> Result<Vec<String>, &'static str> {
+pub(crate) fn split(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut characters = text.chars();

@@ -2,11 +2,7 @@
 //! message therefore does not describe them as unknown.
 
 /// Options by command, whether or not they take a value.
-const OPTIONS: [(&str, &[&str]); 3] = [
-    ("", &["install-autocomplete", "uninstall-autocomplete"]),
-    ("plan", &["allow-deferral"]),
-    ("apply", &["allow-deferral"]),
-];
+const OPTIONS: [(&str, &[&str]); 2] = [("plan", &["allow-deferral"]), ("apply", &["allow-deferral"])];
 
 /// Returns whether a command's option is not available yet.
 pub(super) fn has_option(command: &str, option: &str) -> bool {

@@ -11,6 +11,7 @@ use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::RootVariables;
 use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics};
 use wardian_engine::{Mode, ObjectSecrets, Plan};
+use wardian_review_terminal::ViewApproval;
 
 use crate::arguments::{ApplyArguments, DestroyArguments};
 use crate::command_context::CommandContext;
@@ -25,6 +26,7 @@ use crate::plan_passphrase::read_plan;
 use crate::render::json::Summary;
 use crate::report;
 use crate::review_source::report_plan;
+use crate::review_view::{self, Decision};
 use crate::shell::{OutputKind, ViewOptions};
 use crate::variables;
 use wardian_printable::printable;
@@ -32,7 +34,8 @@ use wardian_printable::printable;
 #[async_trait(?Send)]
 impl CommandSpec for ApplyArguments {
     fn view(&self) -> ViewOptions {
-        self.output.view()
+        let view = self.output.view();
+        ViewOptions { concise: view.concise || self.summary, ..view }
     }
 
     fn output_kind(&self) -> OutputKind {
@@ -65,7 +68,8 @@ impl CommandSpec for ApplyArguments {
 #[async_trait(?Send)]
 impl CommandSpec for DestroyArguments {
     fn view(&self) -> ViewOptions {
-        self.output.view()
+        let view = self.output.view();
+        ViewOptions { concise: view.concise || self.summary, ..view }
     }
 
     fn output_kind(&self) -> OutputKind {
@@ -111,7 +115,8 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
         purpose: LockPurpose::Apply,
         is_summarized: arguments.summary,
     };
-    plan_and_apply(context, &request, arguments.auto_approve, Summary::Apply).await
+    let approval = ApprovalMode::new(arguments.auto_approve, arguments.review);
+    plan_and_apply(context, &request, approval, Summary::Apply).await
 }
 
 async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outcome {
@@ -124,16 +129,39 @@ async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outc
         purpose: LockPurpose::Apply,
         is_summarized: arguments.summary,
     };
-    plan_and_apply(context, &request, arguments.auto_approve, Summary::Destroy).await
+    let approval = ApprovalMode::new(arguments.auto_approve, arguments.review);
+    plan_and_apply(context, &request, approval, Summary::Destroy).await
+}
+
+/// The way in which a plan is approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ApprovalMode {
+    Automatic,
+    Question,
+    /// In the terminal view.
+    Review,
+}
+
+impl ApprovalMode {
+    fn new(auto_approve: bool, review: bool) -> Self {
+        match (auto_approve, review) {
+            (true, _) => Self::Automatic,
+            (false, true) => Self::Review,
+            (false, false) => Self::Question,
+        }
+    }
 }
 
 async fn plan_and_apply(
     context: &CommandContext,
     request: &OperationRequest<'_>,
-    auto_approve: bool,
+    approval: ApprovalMode,
     summary: Summary,
 ) -> Outcome {
-    if context.shell.is_for_programs() && !auto_approve {
+    if approval == ApprovalMode::Review {
+        review_view::check_terminal(context)?;
+    }
+    if context.shell.is_for_programs() && approval != ApprovalMode::Automatic {
         return Err(Failure::error(
             "Plan file or auto-approve required",
             "With -json there is no prompt to approve the plan. Specify a saved plan, or add -auto-approve.",
@@ -144,15 +172,25 @@ async fn plan_and_apply(
     let (plan, diagnostics) = operation.plan(&request.options, context).await;
     // The process ends after the apply, and freeing a large plan takes time.
     let Some(plan) = plan.map(ManuallyDrop::new) else { return Err(Failure::Diagnostics(diagnostics)) };
-    report_plan(context, &plan, &operation, request.is_summarized).await?;
+    let is_reviewed = approval == ApprovalMode::Review && plan.is_applyable() && !diagnostics.has_errors();
+    if is_reviewed {
+        report::plan_messages(&context.shell, &plan);
+    } else {
+        report_plan(context, &plan, &operation, request.is_summarized).await?;
+    }
     if diagnostics.has_errors() {
         return Err(Failure::Diagnostics(diagnostics));
     }
     let mut untold = diagnostics;
-    if plan.is_applyable() && !auto_approve {
+    if plan.is_applyable() && approval != ApprovalMode::Automatic {
         // The user must see the warnings before approving.
         context.shell.diagnostics(&std::mem::take(&mut untold));
-        match ask_for_approval(mode, &operation.stop, context).await? {
+        let answer = if is_reviewed {
+            reviewed(review_view::review_plan(context, &plan, &operation, ViewApproval::Apply).await?)
+        } else {
+            ask_for_approval(mode, &operation.stop, context).await?
+        };
+        match answer {
             Approval::Given => {}
             Approval::Refused => {
                 let what = if mode == Mode::Destroy { "Destroy" } else { "Apply" };
@@ -161,12 +199,19 @@ async fn plan_and_apply(
             }
         }
     }
-    let approval = if auto_approve { ApprovedPlan::Any } else { ApprovedPlan::Shown };
+    let approval = if approval == ApprovalMode::Automatic { ApprovedPlan::Any } else { ApprovedPlan::Shown };
     let plan =
         operation.lock_rows(plan, Replan::With(&request.options), approval, request.lock, context).await?;
     // The apply runs every check again, so the plan's check results are outdated.
     untold = untold.into_iter().filter(|warning| warning.origin != DiagnosticOrigin::Check).collect();
     finish(context, &mut operation, &plan, untold, request.operation.parallelism, summary).await
+}
+
+fn reviewed(decision: Decision) -> Approval {
+    match decision {
+        Decision::Approved => Approval::Given,
+        Decision::NotApproved => Approval::Refused,
+    }
 }
 
 async fn finish(
@@ -185,6 +230,9 @@ async fn finish(
 }
 
 async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments) -> Outcome {
+    if arguments.review {
+        review_view::check_terminal(context)?;
+    }
     let planning = &arguments.planning;
     let scope = &planning.scope;
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
@@ -265,6 +313,14 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     report::saved_plan(&context.shell, &plan);
     let variables = RootVariables::default();
     let mut operation = Operation { run, manager, state, variables, plugins: digests, stop };
+    if arguments.review && plan.has_changes() {
+        context.shell.diagnostics(&std::mem::take(&mut warnings));
+        let decision = review_view::review_plan(context, &plan, &operation, ViewApproval::Apply).await?;
+        if decision == Decision::NotApproved {
+            context.shell.say("Apply cancelled.");
+            return Ok(Status::Failed);
+        }
+    }
     let plan =
         operation.lock_rows(plan, Replan::Never, ApprovedPlan::Shown, &arguments.lock, context).await?;
     finish(context, &mut operation, &plan, warnings, parallelism, Summary::Apply).await

@@ -68,7 +68,7 @@ pub(super) fn note_left_out(context: &CommandContext, left_out: &BTreeSet<String
 }
 
 /// Adds an audit log to a summary, and returns the numbers of the lines that are not records.
-fn read(path: &Path, summary: &mut Summary) -> Outcome<Vec<u64>> {
+pub(super) fn read(path: &Path, summary: &mut Summary) -> Outcome<Vec<u64>> {
     let read = File::open(path).and_then(|file| summary.add_log(BufReader::new(file)));
     read.map_err(|error| {
         let detail = format!("The audit log {} cannot be read: {}.", path.display(), system_reason(&error));

@@ -7,6 +7,7 @@ use crate::arguments::{CrashArguments, CrashPlace};
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
+use crate::review_view;
 use crate::shell::ViewOptions;
 
 #[async_trait(?Send)]
@@ -28,6 +29,13 @@ impl CommandSpec for CrashArguments {
                 let task = tokio::spawn(async { panic!("requested by the command crash") });
                 let ended: Result<(), _> = task.await;
                 Ok(if ended.is_ok() { Status::Success } else { Status::Failed })
+            }
+            CrashPlace::View => {
+                let _screen = review_view::enter(context)?;
+                #[allow(clippy::panic, reason = "the purpose of the command")]
+                {
+                    panic!("requested by the command crash")
+                }
             }
             CrashPlace::Error => Err(Failure::from(Diagnostic::bug("Impossible state", "It was requested."))),
         }

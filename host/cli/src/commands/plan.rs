@@ -6,12 +6,14 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use wardian_access::ProtectedClass;
+use wardian_app::AppError;
 use wardian_app::generated_configuration;
 use wardian_app::protected_files::NamedFile;
 use wardian_app::saved_plan::{self, PlanProtection};
 use wardian_app::state_access::LockPurpose;
 use wardian_app::untrusted::{self, ConfigurationTrust};
 use wardian_engine::MissingConfiguration;
+use wardian_review_terminal::ViewApproval;
 use wardian_state::StateEncryption as _;
 
 use crate::arguments::{PlanArguments, StateOutArguments};
@@ -23,13 +25,15 @@ use crate::plan_passphrase;
 use crate::render::plan::PlanNote;
 use crate::report;
 use crate::review_source::report_plan;
+use crate::review_view::{self, Decision};
 use crate::shell::{OutputKind, ViewOptions};
 use wardian_printable::printable;
 
 #[async_trait(?Send)]
 impl CommandSpec for PlanArguments {
     fn view(&self) -> ViewOptions {
-        self.output.view()
+        let view = self.output.view();
+        ViewOptions { concise: view.concise || self.summary, ..view }
     }
 
     fn output_kind(&self) -> OutputKind {
@@ -74,6 +78,9 @@ impl CommandSpec for PlanArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
+    if arguments.review {
+        review_view::check_terminal(context)?;
+    }
     let scope = &arguments.planning.scope;
     let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation)?;
     options.invoke.clone_from(&arguments.planning.invoke);
@@ -95,10 +102,24 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
         purpose: LockPurpose::Plan,
         is_summarized: arguments.summary,
     };
-    let operation = Operation::prepare(context, &request).await?;
-    let (plan, diagnostics) = operation.plan(&options, context).await;
+    let mut operation = Operation::prepare(context, &request).await?;
+    let (plan, mut diagnostics) = operation.plan(&options, context).await;
     // The process ends after the command, and freeing a large plan takes time.
     let Some(plan) = plan.map(ManuallyDrop::new) else { return Err(Failure::Diagnostics(diagnostics)) };
+    let is_reviewed =
+        arguments.review && (plan.has_changes() || plan.is_applyable()) && !diagnostics.has_errors();
+    if is_reviewed {
+        // The user must see the warnings before approving.
+        context.shell.diagnostics(&std::mem::take(&mut diagnostics));
+        // Nothing reads the state again, and a review takes time.
+        operation.manager.unlock().await.map_err(AppError::for_unlock)?;
+        let approval = if arguments.out.is_some() { ViewApproval::Save } else { ViewApproval::None };
+        let decision = review_view::review_plan(context, &plan, &operation, approval).await?;
+        if arguments.out.is_some() && decision == Decision::NotApproved {
+            context.shell.say("The plan was not approved, so it was not saved.");
+            return Ok(Status::Failed);
+        }
+    }
     // An incomplete configuration is written too; the user can complete it.
     let generated = match &arguments.generate_config_out {
         Some(path) if generated_configuration::write(path, &plan)? => Some(path),
@@ -129,7 +150,11 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
         )
         .await?;
     }
-    report_plan(context, &plan, &operation, arguments.summary).await?;
+    if is_reviewed {
+        report::plan_messages(&context.shell, &plan);
+    } else {
+        report_plan(context, &plan, &operation, arguments.summary).await?;
+    }
     let plan = context.shell.warned(plan, &diagnostics)?;
     if !context.app.environment.in_automation() {
         match &arguments.out {

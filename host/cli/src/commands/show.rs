@@ -12,6 +12,7 @@ use wardian_app::saved_plan;
 use wardian_app::{json_reason, state_access};
 use wardian_diagnostic::system_reason;
 use wardian_engine::{Schemas, decode_stored};
+use wardian_review_terminal::ViewApproval;
 use wardian_state::{Object, State, StateProblem};
 
 use super::show_review::{self, ReviewForm};
@@ -19,10 +20,13 @@ use crate::arguments::ShowArguments;
 use crate::command_context::CommandContext;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
+use crate::interrupt;
 use crate::plan_passphrase::decode_plan;
 use crate::render::json::{PlanDocument, PlanJson, StateJson};
 use crate::render::state::{StateObject, render_state};
 use crate::report;
+use crate::review_source::review_of_file;
+use crate::review_view;
 use crate::shell::ViewOptions;
 use wardian_review_document::CommentOptions;
 
@@ -38,6 +42,14 @@ impl CommandSpec for ShowArguments {
             return Err(InvalidOptions::new(
                 "Too many files",
                 "Several plans are shown together only with -html, -markdown or -summary.",
+            ));
+        }
+        let has_accesses = self.html || self.markdown.is_some();
+        if !self.audit.is_empty() && (has_more || !has_accesses) {
+            return Err(InvalidOptions::new(
+                "Incompatible options",
+                "-audit adds the accesses of plugins to the page or the comment of one plan. Use it with -html or \
+                 -markdown, and with one file.",
             ));
         }
         if self.limit.is_some_and(|limit| limit < CommentOptions::MIN_LIMIT) {
@@ -57,13 +69,20 @@ impl CommandSpec for ShowArguments {
 async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     if let Some(form) = ReviewForm::new(arguments) {
         let files = arguments.file.iter().chain(&arguments.more_files);
-        return show_review::run(context, files, form).await;
+        return show_review::run(context, files, &arguments.audit, form).await;
     }
     let Some(path) = &arguments.file else {
         let configuration = context.app.configuration()?;
         let look = state_access::read_unlocked(&context.app, Some(&configuration), None).await?;
         return state(context, look.exists.then_some(&*look.state), arguments.json).await;
     };
+    if arguments.review {
+        review_view::check_terminal(context)?;
+        let stop = interrupt::listen(&context.shell)?;
+        let review = review_of_file(context, path).await?;
+        review_view::show_review(context, review, ViewApproval::None, &stop)?;
+        return Ok(Status::Success);
+    }
     let bytes = fs::read(path).map_err(|error| unreadable(path, &system_reason(&error)))?;
     if saved_plan::is_plan(&bytes) {
         return plan(context, path, &bytes, arguments.json).await;

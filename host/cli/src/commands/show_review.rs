@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use wardian_review::Review;
+use wardian_monitor::{Outcome as AccessOutcome, Summary};
+use wardian_review::{PluginAccess, Review};
 use wardian_review_document::{CommentFormat, CommentOptions, markdown_comment, write_page};
 
 use crate::arguments::{CommentService, ShowArguments};
@@ -39,6 +40,24 @@ impl ReviewForm {
     }
 }
 
+/// Returns the accesses of plugins in audit logs.
+fn accesses(files: &[PathBuf]) -> Outcome<Vec<PluginAccess>> {
+    let mut summary = Summary::default();
+    for path in files {
+        super::audit::read(path, &mut summary)?;
+    }
+    let accesses = summary.plugins.iter().flat_map(|(plugin, accesses)| {
+        accesses.uses.iter().map(|(key, totals)| PluginAccess {
+            is_denied: key.decision == AccessOutcome::Denied,
+            plugin: plugin.as_str().into(),
+            capability: key.capability.as_str().into(),
+            target: key.target.as_str().into(),
+            count: totals.count,
+        })
+    });
+    Ok(accesses.collect())
+}
+
 /// Prints the reviews of the plans in files.
 ///
 /// # Errors
@@ -46,11 +65,14 @@ impl ReviewForm {
 pub(super) async fn run(
     context: &CommandContext,
     files: impl Iterator<Item = &PathBuf>,
+    audit: &[PathBuf],
     form: ReviewForm,
 ) -> Outcome {
+    let accesses = accesses(audit)?;
     let mut reviews: Vec<Review> = Vec::new();
     for path in files {
-        reviews.push(review_of_file(context, path).await?);
+        // `-audit` requires that there is only one plan.
+        reviews.push(review_of_file(context, path).await?.with_accesses(accesses.clone()));
     }
     let shell = &context.shell;
     match form {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
-use wardian_plugin::{CallContext, RecordError, RecordedState, StateRecorder};
+use wardian_plugin::{CallContext, ObjectRecorder, RecordError, RecordedState};
 use wardian_state::Object;
 use wardian_value::{Str, Value};
 
@@ -64,7 +64,7 @@ type Request = (RecordedState, oneshot::Sender<Result<(), RecordError>>);
 struct CallRecorder(mpsc::UnboundedSender<Request>);
 
 #[async_trait]
-impl StateRecorder for CallRecorder {
+impl ObjectRecorder for CallRecorder {
     async fn record(&self, recorded: RecordedState) -> Result<(), RecordError> {
         let (reply, result) = oneshot::channel();
         self.0.send((recorded, reply)).map_err(|_| RecordError::Unavailable)?;

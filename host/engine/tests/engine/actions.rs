@@ -172,7 +172,7 @@ fn action_of_a_replaced_object_runs_between_destruction_and_creation() {
     let calls = fixture.world.calls();
     let changes: Vec<&String> =
         calls.iter().filter(|call| !call.starts_with("read") && !call.starts_with("plan")).collect();
-    assert_eq!(changes, ["delete a", "ring x", "create a"]);
+    assert_eq!(changes, ["destroy a", "ring x", "create a"]);
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn mistakes_are_reported_at_their_position() {
         (format!("{RING} output \"x\" {{ value = action.memory_ring.before }}"), "Invalid action reference"),
         (r#"action "memory_rin" "x" {}"#.to_owned(), "Did you mean \"memory_ring\"?"),
         (r#"action "memory_ring" "x" {}"#.to_owned(), "The argument \"text\" must be set here."),
-        (r#"action "memory_ring" "x" { config { txt = 1 } }"#.to_owned(), "Did you mean \"text\"?"),
+        ("action \"memory_ring\" \"x\" {\n config { txt = 1 }\n}".to_owned(), "Did you mean \"text\"?"),
         (
             r#"action "memory_ring" "x" { text = 1 }"#.to_owned(),
             "An action block has no argument named \"text\"",

@@ -83,7 +83,7 @@ fn file_without_required_entries_is_rejected() {
     assert!(refused(&[]).contains("no plan.json"));
     assert!(refused(&[("plan.json", b"{}")]).contains("format"));
     assert!(refused(&[("plan.json", br#"{"format":1}"#)]).contains("format is version 1"));
-    assert!(refused(&[("plan.json", br#"{"format":6}"#)]).contains("missing field"));
+    assert!(refused(&[("plan.json", br#"{"format":7}"#)]).contains("missing field"));
 }
 
 #[test]

@@ -220,7 +220,8 @@ fn random_ends_of_applies_lose_and_duplicate_nothing() {
         let journal = Journal::default();
         let mut sink = JournalSink { journal: journal.clone(), collected: Vec::new() };
         // Some applies end by themselves.
-        let end = Duration::from_micros(chance.below(400_000_u64 >> chance.below(9)));
+        let most = 400_000_u64 >> chance.below(9);
+        let end = Duration::from_micros(chance.below(most));
         let applied = fixture.block_on(async {
             let apply = run.apply(&plan, &mut sink, 3, StopSignal::never());
             tokio::time::timeout(end, apply).await

@@ -109,6 +109,28 @@ fn hostile_text_is_inert() {
 }
 
 #[test]
+fn denied_accesses_are_listed() {
+    let plan = testing::five_plans().swap_remove(0);
+    let access = |is_denied, target: &str| wardian_review::PluginAccess {
+        is_denied,
+        plugin: "registry.terraform.io/hashicorp/http".into(),
+        capability: "network".into(),
+        target: target.into(),
+        count: 3,
+    };
+    let review = review("p", &plan.json)
+        .with_accesses(vec![access(false, "https://a.example"), access(true, "https://`b`.example")]);
+    let text = markdown_comment(&[review], both()[0]);
+    assert!(
+        text.contains(
+            "- policy denied `registry.terraform.io/hashicorp/http` the access to ``https://`b`.example``\n\
+             - accesses of plugins: 1 allowed, 1 denied\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn marker_depends_only_on_the_title() {
     let [first, second] = ["small", "drift"].map(|name| {
         let plan = testing::five_plans().into_iter().find(|plan| plan.name == name).unwrap();

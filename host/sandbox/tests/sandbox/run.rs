@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use wardian_plugin::{
-    ApplyRequest, ApplyResponse, CallContext, PrivateBytes, Provider, REDACTED, RecordError, RecordedState,
-    StateRecorder,
+    ApplyRequest, ApplyResponse, CallContext, ObjectRecorder, PrivateBytes, Provider, REDACTED, RecordError,
+    RecordedState,
 };
 use wardian_sandbox::{Grants, Sandbox, SandboxOptions};
 use wardian_value::{Type, Value};
@@ -22,7 +22,7 @@ struct Recorder {
 }
 
 #[async_trait]
-impl StateRecorder for Recorder {
+impl ObjectRecorder for Recorder {
     async fn record(&self, recorded: RecordedState) -> Result<(), RecordError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());

@@ -246,7 +246,10 @@ pub(crate) fn decode_instance_with(
     Ok(instances.pop_first().map(|(_, instance)| instance).unwrap_or_default())
 }
 
-fn index_key(raw: &RawValue, invalid: &impl Fn(String) -> StateProblem) -> Result<InstanceKey, StateProblem> {
+pub(super) fn index_key(
+    raw: &RawValue,
+    invalid: &impl Fn(String) -> StateProblem,
+) -> Result<InstanceKey, StateProblem> {
     let text = raw.get();
     if text == "null" {
         return Ok(InstanceKey::None);

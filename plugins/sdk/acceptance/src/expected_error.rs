@@ -12,7 +12,7 @@ use wardian_sdk::testing::value_path::{ValuePath, path_text};
 /// ```
 /// use wardian_acceptance::ExpectedDiagnostic;
 ///
-/// let expected = ExpectedDiagnostic::containing("must be at least 8").at("disk[0].size").of("cloud_server.web");
+/// let expected = ExpectedDiagnostic::containing("must be at least 8").at("disk[0].size").for_address("cloud_server.web");
 /// assert_eq!(
 ///     expected.to_string(),
 ///     "a diagnostic that contains \"must be at least 8\", at disk[0].size, of cloud_server.web"
@@ -90,10 +90,10 @@ impl ExpectedDiagnostic {
     /// Expects that the diagnostic is about a resource instance.
     ///
     /// ```
-    /// wardian_acceptance::ExpectedDiagnostic::any().of("cloud_server.web[0]");
+    /// wardian_acceptance::ExpectedDiagnostic::any().for_address("cloud_server.web[0]");
     /// ```
     #[must_use]
-    pub fn of(mut self, address: impl Into<String>) -> Self {
+    pub fn for_address(mut self, address: impl Into<String>) -> Self {
         self.address = Some(address.into());
         self
     }

@@ -29,7 +29,7 @@ pub enum ExpectedAction {
 }
 
 impl ExpectedAction {
-    fn of(action: Action) -> Self {
+    fn from_action(action: Action) -> Self {
         match action {
             Action::NoOp => Self::NoOp,
             Action::Create => Self::Create,
@@ -169,7 +169,7 @@ impl PlanCheck {
                 equal(&number, expected, "the number of changed objects")
             }
             Kind::Action(address, expected) => {
-                let action = ExpectedAction::of(change(plan, address)?.action);
+                let action = ExpectedAction::from_action(change(plan, address)?.action);
                 equal(&action, expected, &format!("the action for {address}"))
             }
             Kind::Known(address, path, expected) => {
@@ -188,7 +188,7 @@ impl PlanCheck {
                 if change.action.is_replace() && change.required_replace.iter().any(|one| path.matches(one)) {
                     return Ok(());
                 }
-                let action = ExpectedAction::of(change.action);
+                let action = ExpectedAction::from_action(change.action);
                 let paths: Vec<String> = change.required_replace.iter().map(path_text).collect();
                 let because = if paths.is_empty() { "no attribute".to_owned() } else { paths.join(", ") };
                 Err(format!(

@@ -1,6 +1,7 @@
 //! The run in unit tests: an interruption after a time, and recorded states in memory.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::clock;
@@ -8,7 +9,11 @@ use crate::clock;
 /// The encoded states that a function recorded, in order.
 pub type RecordedStates = Vec<Vec<u8>>;
 
+/// Records an encoded state, its private data and its identity with a host in this process.
+type HostRecorder = Rc<dyn Fn(Vec<u8>, Vec<u8>, Option<Vec<u8>>) -> Result<(), String>>;
+
 thread_local! {
+    static HOST_RECORDER: RefCell<Option<HostRecorder>> = const { RefCell::new(None) };
     static INTERRUPTED_AT: Cell<Option<Instant>> = const { Cell::new(None) };
     static RECORDED: RefCell<Vec<RecordedStates>> = const { RefCell::new(Vec::new()) };
 }
@@ -69,12 +74,38 @@ pub(super) fn sleep(milliseconds: u64) -> bool {
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "fails in the sandbox")]
-pub(super) fn record_state(state: Vec<u8>, _: Vec<u8>, _: Option<Vec<u8>>) -> Result<(), String> {
+/// Removes the recorder of a host when its call ends, even if it panics.
+struct HostRecorderGuard(Option<HostRecorder>);
+
+impl Drop for HostRecorderGuard {
+    fn drop(&mut self) {
+        let previous = self.0.take();
+        HOST_RECORDER.with_borrow_mut(|recorder| *recorder = previous);
+    }
+}
+
+/// Runs a call of a host in this process, which records states.
+pub(crate) fn with_host_recorder<R>(
+    record: impl Fn(Vec<u8>, Vec<u8>, Option<Vec<u8>>) -> Result<(), String> + 'static,
+    call: impl FnOnce() -> R,
+) -> R {
+    let recorder: HostRecorder = Rc::new(record);
+    let _guard = HostRecorderGuard(HOST_RECORDER.with_borrow_mut(|current| current.replace(recorder)));
+    call()
+}
+
+pub(super) fn record_state(
+    state: Vec<u8>,
+    private: Vec<u8>,
+    identity: Option<Vec<u8>>,
+) -> Result<(), String> {
     RECORDED.with_borrow_mut(|recorded| {
         if let Some(states) = recorded.last_mut() {
-            states.push(state);
+            states.push(state.clone());
         }
     });
-    Ok(())
+    match HOST_RECORDER.with_borrow(Clone::clone) {
+        Some(record) => record(state, private, identity),
+        None => Ok(()),
+    }
 }

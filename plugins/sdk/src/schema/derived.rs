@@ -97,9 +97,9 @@ impl AttributeShape {
     /// ```
     /// use wardian_sdk::{AttributeShape, Type};
     ///
-    /// let point = AttributeShape::of_type(Type::object([("x", Type::Number), ("y", Type::Number)]));
+    /// let point = AttributeShape::from_type(Type::object([("x", Type::Number), ("y", Type::Number)]));
     /// ```
-    pub fn of_type(ty: Type) -> Self {
+    pub fn from_type(ty: Type) -> Self {
         Self(Shape::Value(ty))
     }
 
@@ -136,7 +136,7 @@ macro_rules! attribute_types {
     ($($rust:ty => $ty:expr, [$($validator:expr),*];)*) => {
         $(impl AttributeType for $rust {
             fn shape() -> AttributeShape {
-                AttributeShape::of_type($ty)
+                AttributeShape::from_type($ty)
             }
 
             fn validators() -> Vec<Validator> {
@@ -166,7 +166,7 @@ impl AttributeType for Dynamic {
     const ACCEPTS_NULL: bool = true;
 
     fn shape() -> AttributeShape {
-        AttributeShape::of_type(Type::Dynamic)
+        AttributeShape::from_type(Type::Dynamic)
     }
 }
 

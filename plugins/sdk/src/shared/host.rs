@@ -1,15 +1,15 @@
 //! The shared memory in the sandbox: `wardian:plugin/shared`.
 
-use super::{Expected, SharedError};
+use super::{Expectation, SharedError};
 use crate::bindings::wardian::plugin::shared;
 
 pub(super) struct HeldLock(shared::HeldLock);
 
-fn expectation(expected: Expected) -> shared::Expectation {
+fn expectation(expected: Expectation) -> shared::Expectation {
     match expected {
-        Expected::Any => shared::Expectation::Any,
-        Expected::Absent => shared::Expectation::Absent,
-        Expected::Version(version) => shared::Expectation::Version(version),
+        Expectation::Any => shared::Expectation::Any,
+        Expectation::Absent => shared::Expectation::Absent,
+        Expectation::Version(version) => shared::Expectation::Version(version),
     }
 }
 
@@ -25,11 +25,11 @@ pub(super) fn get(key: &str) -> Option<(Vec<u8>, u64)> {
     shared::get(key).map(|found| (found.value, found.version))
 }
 
-pub(super) fn put(key: &str, value: &[u8], expected: Expected) -> Result<u64, SharedError> {
+pub(super) fn put(key: &str, value: &[u8], expected: Expectation) -> Result<u64, SharedError> {
     shared::put(key, value, expectation(expected)).map_err(error)
 }
 
-pub(super) fn remove(key: &str, expected: Expected) -> Result<(), SharedError> {
+pub(super) fn remove(key: &str, expected: Expectation) -> Result<(), SharedError> {
     shared::remove(key, expectation(expected)).map_err(error)
 }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::{Expected, SharedError};
+use super::{Expectation, SharedError};
 use crate::clock;
 
 thread_local! {
@@ -25,12 +25,12 @@ impl Memory {
         self.last_number
     }
 
-    fn expect(&self, key: &str, expected: Expected) -> Result<(), SharedError> {
+    fn expect(&self, key: &str, expected: Expectation) -> Result<(), SharedError> {
         let current = self.values.get(key).map(|(_, version)| *version);
         let is_expected = match expected {
-            Expected::Any => true,
-            Expected::Absent => current.is_none(),
-            Expected::Version(version) => current == Some(version),
+            Expectation::Any => true,
+            Expectation::Absent => current.is_none(),
+            Expectation::Version(version) => current == Some(version),
         };
         if is_expected { Ok(()) } else { Err(SharedError::Conflict) }
     }
@@ -45,7 +45,7 @@ pub(super) fn get(key: &str) -> Option<(Vec<u8>, u64)> {
     MEMORY.with_borrow(|memory| memory.values.get(key).cloned())
 }
 
-pub(super) fn put(key: &str, value: &[u8], expected: Expected) -> Result<u64, SharedError> {
+pub(super) fn put(key: &str, value: &[u8], expected: Expectation) -> Result<u64, SharedError> {
     MEMORY.with_borrow_mut(|memory| {
         memory.expect(key, expected)?;
         let version = memory.next_number();
@@ -54,7 +54,7 @@ pub(super) fn put(key: &str, value: &[u8], expected: Expected) -> Result<u64, Sh
     })
 }
 
-pub(super) fn remove(key: &str, expected: Expected) -> Result<(), SharedError> {
+pub(super) fn remove(key: &str, expected: Expectation) -> Result<(), SharedError> {
     MEMORY.with_borrow_mut(|memory| {
         memory.expect(key, expected)?;
         memory.values.remove(key);

@@ -124,6 +124,16 @@ impl InProcessProvider {
         self.0.apply_resource(request)
     }
 
+    /// Applies a change. `record` stores the states that the provider records during the call: the encoded
+    /// object, its private data and its identity.
+    pub fn apply_resource_and_record(
+        &self,
+        request: &protocol::ApplyResourceChangeRequest,
+        record: impl Fn(Vec<u8>, Vec<u8>, Option<Vec<u8>>) -> Result<(), String> + 'static,
+    ) -> protocol::ApplyResourceChangeResponse {
+        crate::run::with_host_recorder(record, || self.apply_resource(request))
+    }
+
     pub fn import_resource(
         &self,
         request: &protocol::ImportResourceStateRequest,

@@ -3,6 +3,8 @@
 mod capability_consent;
 mod command_line;
 mod compilation;
+#[cfg(unix)]
+mod completion;
 mod configuration_commands;
 mod configuration_errors;
 #[cfg(unix)]
@@ -70,6 +72,8 @@ mod remote_provisioners;
 #[cfg(unix)]
 mod remote_states;
 mod review_documents;
+#[cfg(unix)]
+mod review_view;
 mod saved_plans;
 mod screens;
 mod security_model;

@@ -1,5 +1,7 @@
 //! Calls for managed resources.
 
+use std::sync::Arc;
+
 use wardian_plugin::transport::{
     DecodedSchema, PluginFailure, ResourceCalls, WireResult, decode_field, encode_optional, encode_value,
     or_diagnostics,
@@ -7,10 +9,10 @@ use wardian_plugin::transport::{
 use wardian_plugin::{
     ApplyRequest, ApplyResponse, CallContext, GenerateConfigResponse, ImportRequest, ImportResponse,
     ImportTarget, ImportedResource, MoveRequest, MoveResponse, PlanRequest, PlanResponse,
-    ReadResourceRequest, ReadResourceResponse, UpgradeStateRequest, UpgradeStateResponse,
+    ReadResourceRequest, ReadResourceResponse, RecordedState, UpgradeStateRequest, UpgradeStateResponse,
 };
 use wardian_sdk::bindings::exports::wardian::plugin::provider as wit;
-use wardian_value::{Str, Value};
+use wardian_value::{Str, Type, Value};
 
 use super::InProcessWire;
 use super::conversion::{
@@ -115,7 +117,13 @@ impl ResourceCalls for InProcessWire {
         let ty = or_diagnostics(&call, schema.resource(&request.type_name))?;
         let identity = schema.identity(&request.type_name);
         let request = or_diagnostics(&call, apply_request(schema, &request))?;
-        let answer = self.ask(&call, move |guest| guest.provider.apply_resource(&request)).await?;
+        let record = record_function(context, ty, identity);
+        let answer = self
+            .ask(&call, move |guest| match record {
+                Some(record) => guest.provider.apply_resource_and_record(&request, record),
+                None => guest.provider.apply_resource(&request),
+            })
+            .await?;
         let mut reported = diagnostics(answer.diagnostics);
         let new_state = decode_result("the new state", &answer.new_state, ty, &reported);
         let new_state = decode_field(&call, &mut reported, new_state);
@@ -184,6 +192,31 @@ impl ResourceCalls for InProcessWire {
         let config = decode_field(&call, &mut reported, config);
         Ok(GenerateConfigResponse { config, diagnostics: reported })
     }
+}
+
+/// Returns a function that records a state with the engine, and waits until it is stored. It is called on the
+/// provider's thread.
+fn record_function(
+    context: &CallContext,
+    ty: &Type,
+    identity: Option<&Type>,
+) -> Option<impl Fn(Vec<u8>, Vec<u8>, Option<Vec<u8>>) -> Result<(), String> + Send + 'static> {
+    let recorder = Arc::clone(context.recorder()?);
+    let runtime = tokio::runtime::Handle::current();
+    let (ty, identity_type) = (ty.clone(), identity.cloned());
+    Some(move |state: Vec<u8>, private: Vec<u8>, identity: Option<Vec<u8>>| {
+        let invalid = |failure: PluginFailure| match failure {
+            PluginFailure::InvalidResponse(problem) => problem,
+            _ => "the recorded state does not match its schema".to_owned(),
+        };
+        let recorded = RecordedState {
+            state: decode("the recorded state", &state, &ty).map_err(invalid)?,
+            private: private.into(),
+            identity: decode_optional("the identity", identity.as_deref(), identity_type.as_ref())
+                .map_err(invalid)?,
+        };
+        runtime.block_on(recorder.record(recorded)).map_err(|problem| problem.to_string())
+    })
 }
 
 fn read_request(

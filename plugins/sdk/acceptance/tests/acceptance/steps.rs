@@ -144,7 +144,7 @@ fn expected_errors_name_attribute_and_address() {
         .test()
         .step(
             Step::plan(server("name = \"\"\nsize = 0"))
-                .expect_error(ExpectedDiagnostic::any().at("name").of("cloud_server.web"))
+                .expect_error(ExpectedDiagnostic::any().at("name").for_address("cloud_server.web"))
                 .expect_error(ExpectedDiagnostic::matching("(?s)Invalid.*0").at("size")),
         )
         .step(
@@ -174,7 +174,10 @@ fn objects_are_imported_by_each_key() {
         .step(
             Step::import("cloud_server.web")
                 .before(move || {
-                    second.lock().all.insert("srv-9".to_owned(), json!({ "id": "srv-9", "name": "a" }));
+                    second
+                        .lock()
+                        .all
+                        .insert("srv-9".to_owned(), json!({ "id": "srv-9", "name": "a", "size": 1 }));
                 })
                 .by_id("name=a")
                 .expect_error(
@@ -183,6 +186,20 @@ fn objects_are_imported_by_each_key() {
         )
         .step(Step::import("cloud_server.web").by_id("srv-7").expect_error("Server not found"))
         .run();
+}
+
+#[test]
+fn recorded_state_survives_a_panic() {
+    let cloud = FakeCloud::default();
+    cloud
+        .test()
+        .step(
+            Step::apply(server("name = \"recorded\"\nsize = 8"))
+                .expect_error("Provider panicked")
+                .check(StateCheck::value("cloud_server.web", "id", json!("srv-1"))),
+        )
+        .run();
+    assert!(cloud.lock().all.is_empty(), "the recorded object is destroyed");
 }
 
 #[test]

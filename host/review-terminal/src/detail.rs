@@ -1,0 +1,416 @@
+//! The details of the selected row.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use wardian_printable::{PrintableText, append, printable};
+use wardian_review::{
+    AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, ChangeKind, GroupValue,
+    ReplaceOrder, ResourceId, Review, ReviewCause, ReviewedChange, ReviewedValue, SourcePosition,
+};
+
+use crate::list::Row;
+use crate::palette::Tone;
+use crate::text::{MAX_VALUE_CHARACTERS, StyledLine, line};
+
+/// Maximum number of attributes that are shown.
+const MAX_ATTRIBUTES: usize = 2000;
+/// Maximum number of lines of a text.
+const MAX_TEXT_LINES: usize = 200;
+/// Maximum number of references with a number, which the user can follow.
+pub(crate) const MAX_LINKS: usize = 9;
+
+/// The details of a row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Detail {
+    pub(crate) lines: Vec<StyledLine>,
+    /// The changes to which references with the numbers 1 to 9 lead.
+    pub(crate) links: Vec<ChangeId>,
+    /// The position of the row's block.
+    pub(crate) source: Option<SourcePosition>,
+}
+
+/// Collects the lines of a detail, broken to its width.
+struct Writer<'a> {
+    review: &'a Review,
+    hidden: &'a HashSet<Arc<str>>,
+    width: u16,
+    detail: Detail,
+}
+
+impl Detail {
+    /// Returns the details of a row for a width. The cost is linear in the size of the change.
+    pub(crate) fn new(review: &Review, row: Option<Row>, hidden: &HashSet<Arc<str>>, width: u16) -> Self {
+        let mut writer = Writer { review, hidden, width, detail: Self::default() };
+        match row {
+            None => writer.text("Nothing is selected."),
+            Some(Row::Group(index)) => {
+                if let Some(group) = review.groups.get(index) {
+                    writer.group(group);
+                }
+            }
+            Some(Row::Change { id, .. }) => {
+                if let Some(change) = review.change(id) {
+                    writer.change(change, true);
+                }
+            }
+            Some(Row::Heading(_)) => {}
+            Some(Row::Drift(index)) => {
+                if let Some(change) = review.drift.get(index) {
+                    writer.drift(change);
+                }
+            }
+            Some(Row::Output(index)) => {
+                if let Some(output) = review.outputs.get(index) {
+                    writer.push(StyledLine::new(printable!("output.{}", line(&output.name)), Tone::Bold), 2);
+                    writer.attributes(&output.attributes);
+                }
+            }
+            Some(Row::Finding(index)) => {
+                if let Some(finding) = review.findings.get(index) {
+                    writer.push(StyledLine::new(line(&finding.address), Tone::Bold), 2);
+                    let about = if finding.is_error {
+                        "The check could not be evaluated."
+                    } else {
+                        "The check failed."
+                    };
+                    writer.push(StyledLine::new(about, Tone::Warning), 0);
+                    for message in &finding.messages {
+                        writer.lines_of(message);
+                    }
+                }
+            }
+            Some(Row::Access(index)) => {
+                if let Some(access) = review.accesses.get(index) {
+                    writer.push(StyledLine::new(line(&access.plugin), Tone::Bold), 2);
+                    let about = if access.is_denied { "denied" } else { "allowed" };
+                    writer.push(
+                        StyledLine::new(
+                            printable!(
+                                "{} {}: {} times {about}",
+                                line(&access.capability),
+                                line(&access.target),
+                                access.count
+                            ),
+                            Tone::Plain,
+                        ),
+                        2,
+                    );
+                }
+            }
+        }
+        writer.detail
+    }
+}
+
+impl Writer<'_> {
+    fn push(&mut self, text: StyledLine, indent: usize) {
+        self.detail.lines.extend(text.wrapped(self.width, indent));
+    }
+
+    fn text(&mut self, text: impl Into<PrintableText>) {
+        self.push(StyledLine::new(text, Tone::Plain), 2);
+    }
+
+    fn dim(&mut self, text: impl Into<PrintableText>) {
+        self.push(StyledLine::new(text, Tone::Dim), 2);
+    }
+
+    fn heading(&mut self, text: &'static str) {
+        self.detail.lines.push(StyledLine::default());
+        self.push(StyledLine::new(text, Tone::Bold), 0);
+    }
+
+    fn lines_of(&mut self, text: &str) {
+        for one in text.lines().take(MAX_TEXT_LINES) {
+            self.text(line(one));
+        }
+    }
+
+    fn change(&mut self, change: &ReviewedChange, has_dependencies: bool) {
+        self.push(StyledLine::new(line(&change.address), Tone::Bold), 2);
+        let mut about = StyledLine::new(action(change.kind), Tone::Class(change.class()));
+        if let Some(reason) = &change.reason {
+            about.push(printable!(": {}", line(reason.description())), Tone::Plain);
+        }
+        self.push(about, 2);
+        if let Some(key) = &change.deposed {
+            self.push(StyledLine::new(printable!("deposed object {}", line(key)), Tone::Warning), 2);
+        }
+        if let Some(from) = &change.moved_from {
+            self.text(printable!("moved from {}", line(from)));
+        }
+        if let Some(id) = &change.imported_id {
+            self.text(printable!("imported with the ID {}", line(id)));
+        }
+        let mut origin = line(&change.provider);
+        if let Some(source) = &change.source {
+            append!(origin, ", {}:{}", line(&source.file), source.line);
+            self.detail.source = Some(source.clone());
+        }
+        self.dim(origin);
+        self.causes(&change.causes);
+        if !change.attributes.is_empty() || change.unchanged > 0 {
+            self.heading("Attributes");
+            self.attributes(&change.attributes);
+            if change.unchanged > 0 {
+                self.dim(printable!("  ({} unchanged)", change.unchanged));
+            }
+        }
+        if has_dependencies && let Some(resource) = self.review.dependencies.find(&change.resource) {
+            self.dependencies(resource);
+        }
+    }
+
+    fn drift(&mut self, change: &ReviewedChange) {
+        self.change(change, false);
+        if self.review.is_relevant_drift(change) {
+            self.detail.lines.push(StyledLine::default());
+            self.text("Planned values depend on this change.");
+        }
+        if let Some(resource) = self.review.dependencies.find(&change.resource)
+            && let Some(id) =
+                self.review.dependencies.node(resource).and_then(|node| node.changes.first().copied())
+        {
+            self.heading("Planned changes");
+            self.link(id, "planned: ", line(&change.resource));
+        }
+    }
+
+    fn group(&mut self, group: &ChangeGroup) {
+        let class = group.class();
+        let title = printable!("{} × {}", group.members.len(), line(&group.type_name));
+        self.push(StyledLine::new(title, Tone::Bold), 2);
+        self.push(StyledLine::new(action(group.kind), Tone::Class(class)), 2);
+        if group.is_consequence {
+            self.text("All of them are consequences of other changes.");
+        }
+        if let Some((_, first)) = self.review.members(group).next() {
+            self.causes(&first.causes);
+        }
+        if !group.attributes.is_empty() {
+            self.heading("Attributes");
+        }
+        for attribute in group.attributes.iter().take(MAX_ATTRIBUTES) {
+            if self.hidden.contains(attribute.path.pattern()) {
+                continue;
+            }
+            let value = |value: &GroupValue| match value {
+                GroupValue::Same(Some(value)) => short_value(value),
+                GroupValue::Same(None) => "(none)".into(),
+                GroupValue::Varies => "(varies)".into(),
+            };
+            let mut text = StyledLine::new(printable!("  {}: ", line(attribute.path.as_str())), Tone::Plain)
+                .with(value(&attribute.before), Tone::Dim)
+                .with(" → ", Tone::Plain)
+                .with(value(&attribute.after), Tone::Plain);
+            if attribute.forces_replacement {
+                text.push("  # forces replacement", Tone::Class(ChangeClass::Replace));
+            }
+            self.push(text, 4);
+        }
+        self.heading("Members");
+        for (id, change) in self.review.members(group).take(MAX_LINKS) {
+            self.link(id, "", line(&change.address));
+        }
+        let more = group.members.len().saturating_sub(MAX_LINKS);
+        if more > 0 {
+            self.dim(printable!("  and {more} more; Enter lists them"));
+        }
+    }
+
+    fn causes(&mut self, causes: &[ReviewCause]) {
+        if causes.is_empty() {
+            return;
+        }
+        self.heading("Causes");
+        for cause in causes {
+            match cause {
+                ReviewCause::Drift { attributes } => {
+                    let mut text = PrintableText::from("changed outside of the configuration's runs");
+                    append_list(&mut text, attributes.iter().map(|path| path.as_str()));
+                    self.text(text);
+                }
+                ReviewCause::Upstream { resource, change, attributes } => {
+                    let mut text = line(resource);
+                    append_list(&mut text, attributes.iter().map(|name| &**name));
+                    match change.or_else(|| self.first_change(resource)) {
+                        Some(id) => self.link(id, "change of ", text),
+                        None => self.text(printable!("change of {text}")),
+                    }
+                }
+                ReviewCause::Variable { name, attributes } => {
+                    let mut text = printable!("variable {}", line(name));
+                    append_list(&mut text, attributes.iter().map(|name| &**name));
+                    self.text(text);
+                }
+            }
+        }
+    }
+
+    fn first_change(&self, resource: &str) -> Option<ChangeId> {
+        let graph = &self.review.dependencies;
+        graph.node(graph.find(resource)?)?.changes.first().copied()
+    }
+
+    fn dependencies(&mut self, resource: ResourceId) {
+        let graph = &self.review.dependencies;
+        let Some(node) = graph.node(resource) else { return };
+        for (heading, others) in [("Depends on", &node.depends_on), ("Needed by", &node.dependents)] {
+            if others.is_empty() {
+                continue;
+            }
+            self.heading(heading);
+            for other in others.iter().filter_map(|id| graph.node(*id)).take(MAX_TEXT_LINES) {
+                let Some(first) = other.changes.first() else { continue };
+                let count = other.changes.len();
+                let suffix = if count > 1 { printable!(" ({count} changes)") } else { PrintableText::new() };
+                let symbol = other.class.symbol();
+                self.link(*first, "", printable!("{symbol} {}{suffix}", line(&other.address)));
+            }
+        }
+        let affected = graph.affected(resource).len();
+        if affected > node.dependents.len() {
+            self.dim(printable!("  {affected} changing resources depend on it in all"));
+        }
+    }
+
+    /// Writes a reference to a change. The first ones have numbers.
+    fn link(&mut self, id: ChangeId, before: &'static str, text: PrintableText) {
+        let number = self.detail.links.iter().position(|known| *known == id);
+        let number = number.or_else(|| {
+            let next = self.detail.links.len();
+            (next < MAX_LINKS).then(|| {
+                self.detail.links.push(id);
+                next
+            })
+        });
+        let mark = match number {
+            Some(number) => printable!("[{}] ", number + 1),
+            None => "    ".into(),
+        };
+        self.push(StyledLine::new(mark, Tone::Bold).with(before, Tone::Plain).with(text, Tone::Link), 4);
+    }
+
+    fn attributes(&mut self, attributes: &[AttributeChange]) {
+        let shown = |one: &&AttributeChange| !self.hidden.contains(one.path.pattern());
+        let hidden = attributes.len() - attributes.iter().filter(shown).count();
+        let shown: Vec<&AttributeChange> = attributes.iter().filter(shown).collect();
+        for attribute in shown.iter().take(MAX_ATTRIBUTES) {
+            self.attribute(attribute);
+        }
+        let more = shown.len().saturating_sub(MAX_ATTRIBUTES);
+        if more > 0 {
+            self.dim(printable!("  and {more} more attributes"));
+        }
+        if hidden > 0 {
+            self.dim(printable!("  ({hidden} hidden)"));
+        }
+    }
+
+    fn attribute(&mut self, attribute: &AttributeChange) {
+        let (symbol, class) = match attribute.effect() {
+            AttributeEffect::Add => ("+ ", ChangeClass::Create),
+            AttributeEffect::Remove => ("- ", ChangeClass::Destroy),
+            AttributeEffect::Change => ("~ ", ChangeClass::Update),
+        };
+        let mut text =
+            StyledLine::new(symbol, Tone::Class(class)).with(line(attribute.path.as_str()), Tone::Plain);
+        let texts = [&attribute.before, &attribute.after];
+        let is_long = texts
+            .into_iter()
+            .flatten()
+            .any(|value| matches!(value, ReviewedValue::Text(text) if text.contains('\n')));
+        let forced = if attribute.forces_replacement { "  # forces replacement" } else { "" };
+        if is_long {
+            text.push(":", Tone::Plain);
+            text.push(forced, Tone::Class(ChangeClass::Replace));
+            self.push(text, 4);
+            self.long_value("- ", ChangeClass::Destroy, attribute.before.as_ref());
+            self.long_value("+ ", ChangeClass::Create, attribute.after.as_ref());
+            return;
+        }
+        match (&attribute.before, &attribute.after) {
+            (Some(before), Some(after)) => {
+                text.push(": ", Tone::Plain);
+                text.push(short_value(before), Tone::Dim);
+                text.push(" → ", Tone::Plain);
+                text.push(short_value(after), Tone::Plain);
+            }
+            (Some(value), None) | (None, Some(value)) => {
+                text.push(" = ", Tone::Plain);
+                text.push(short_value(value), Tone::Plain);
+            }
+            (None, None) => {}
+        }
+        text.push(forced, Tone::Class(ChangeClass::Replace));
+        self.push(text, 4);
+    }
+
+    /// Writes a value with one line for each of its lines.
+    fn long_value(&mut self, mark: &'static str, class: ChangeClass, value: Option<&ReviewedValue>) {
+        let Some(value) = value else { return };
+        let ReviewedValue::Text(text) = value else {
+            let text = StyledLine::new("    ", Tone::Plain).with(mark, Tone::Class(class));
+            self.push(text.with(short_value(value), Tone::Plain), 6);
+            return;
+        };
+        let mut lines = text.lines();
+        for one in lines.by_ref().take(MAX_TEXT_LINES) {
+            let start = StyledLine::new("    ", Tone::Plain).with(mark, Tone::Class(class));
+            self.push(start.with(line(one), Tone::Plain), 6);
+        }
+        let more = lines.count();
+        if more > 0 {
+            self.dim(printable!("      and {more} more lines"));
+        }
+    }
+}
+
+/// Appends the first attributes of a list: ` (a, b)`.
+fn append_list<'a>(text: &mut PrintableText, names: impl Iterator<Item = &'a str>) {
+    let mut is_first = true;
+    for name in names {
+        text.push(if is_first { " (" } else { ", " });
+        append!(text, "{}", line(name));
+        is_first = false;
+    }
+    if !is_first {
+        text.push(")");
+    }
+}
+
+fn action(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Replace(ReplaceOrder::DestroyFirst) => "replace, destroyed first",
+        ChangeKind::Replace(ReplaceOrder::CreateFirst) => "replace, created first",
+        ChangeKind::Replace(ReplaceOrder::ForgetFirst) => "replace, the old object is forgotten",
+        ChangeKind::Update => "update in place",
+        ChangeKind::Forget => "forget without destroying",
+        ChangeKind::Read => "read during the apply",
+        other => other.class().name(),
+    }
+}
+
+/// Returns a value in one line.
+fn short_value(value: &ReviewedValue) -> PrintableText {
+    match value {
+        ReviewedValue::Null => "null".into(),
+        ReviewedValue::Unknown => "(known after apply)".into(),
+        ReviewedValue::Sensitive => "(sensitive value)".into(),
+        ReviewedValue::Bool(true) => "true".into(),
+        ReviewedValue::Bool(false) => "false".into(),
+        ReviewedValue::Number(number) => line(number),
+        ReviewedValue::Text(text) => {
+            let mut quoted = PrintableText::from("\"");
+            append!(quoted, "{}", line(text));
+            quoted.push("\"");
+            if text.chars().nth(MAX_VALUE_CHARACTERS).is_some() {
+                append!(quoted, " ({} bytes)", text.len());
+            }
+            quoted
+        }
+        ReviewedValue::EmptyList => "[]".into(),
+        ReviewedValue::EmptyMap => "{}".into(),
+    }
+}

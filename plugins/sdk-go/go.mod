@@ -1,0 +1,3 @@
+module wardian.dev/sdk-go
+
+go 1.24

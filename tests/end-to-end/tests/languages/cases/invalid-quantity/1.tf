@@ -1,0 +1,17 @@
+terraform {
+  required_providers {
+    inventory = {
+      source = "example.com/acme/inventory"
+    }
+  }
+}
+
+provider "inventory" {
+  prefix = "wh"
+}
+
+resource "inventory_item" "a" {
+  name     = "A"
+  quantity = -1
+  price    = 0
+}

@@ -1,0 +1,16 @@
+terraform {
+  required_providers {
+    inventory = {
+      source = "example.com/acme/inventory"
+    }
+  }
+}
+
+provider "inventory" {
+  prefix = "wh"
+}
+
+resource "inventory_item" "a" {
+  name     = "A"
+  quantity = 1001
+}

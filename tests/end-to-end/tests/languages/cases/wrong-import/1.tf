@@ -1,0 +1,20 @@
+terraform {
+  required_providers {
+    inventory = {
+      source = "example.com/acme/inventory"
+    }
+  }
+}
+
+provider "inventory" {
+  prefix = "wh"
+}
+
+import {
+  to = inventory_item.a
+  id = "lamp"
+}
+
+resource "inventory_item" "a" {
+  name = "lamp"
+}

@@ -1,0 +1,89 @@
+//! The provider in one language.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use wardian_end_to_end::{Project, test_guest};
+
+pub(crate) const ADDRESS: &str = "example.com/acme/inventory";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Rust,
+    Go,
+    JavaScript,
+    Python,
+}
+
+impl Language {
+    pub(crate) const ALL: [Self; 4] = [Self::Rust, Self::Go, Self::JavaScript, Self::Python];
+
+    /// The name of the component's file.
+    fn file(self) -> &'static str {
+        match self {
+            Self::Rust => "rust.wasm",
+            Self::Go => "go.wasm",
+            Self::JavaScript => "javascript.wasm",
+            Self::Python => "python.wasm",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rust => "Rust",
+            Self::Go => "Go",
+            Self::JavaScript => "JavaScript",
+            Self::Python => "Python",
+        })
+    }
+}
+
+/// A component, with a directory that contains it under the name of a provider.
+pub(crate) struct Provider {
+    pub(crate) language: Language,
+    component: PathBuf,
+}
+
+impl Provider {
+    /// Returns the provider in a language. Prints the reason if its component does not exist.
+    pub(crate) fn find(language: Language) -> Option<Self> {
+        let component = match std::env::var_os("WARDIAN_TEST_LANGUAGES") {
+            Some(directory) => existing(PathBuf::from(directory).join(language.file())),
+            None if language == Language::Rust => test_guest("inventory"),
+            None => existing(recordings().join(language.file())),
+        };
+        Some(Self { language, component: component? })
+    }
+
+    /// Creates a project that uses the provider.
+    pub(crate) fn project(&self) -> Project {
+        let project = Project::new(&[]);
+        let directory = project.path("plugins");
+        project.write(
+            "home/.terraformrc",
+            format!(
+                "provider_installation {{\n  dev_overrides {{\n    \"{ADDRESS}\" = \"{}\"\n  }}\n  direct {{}}\n}}\n",
+                directory.display()
+            ),
+        );
+        project.write("plugins/README", "");
+        let file = directory.join("terraform-provider-inventory.wasm");
+        let linked = std::os::unix::fs::symlink(&self.component, &file);
+        assert!(linked.is_ok(), "{}: {linked:?}", file.display());
+        project
+    }
+}
+
+fn existing(path: PathBuf) -> Option<PathBuf> {
+    if path.is_file() {
+        return path.canonicalize().ok();
+    }
+    println!("skipped: {} does not exist; `cargo xtask interop languages` builds it", path.display());
+    None
+}
+
+pub(crate) fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/languages/components")
+}
