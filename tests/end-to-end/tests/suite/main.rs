@@ -41,6 +41,7 @@ mod interrupts;
 mod killed_applies;
 #[cfg(unix)]
 mod lists_and_actions;
+#[cfg(unix)]
 mod local_exec_errors;
 mod logs_and_traces;
 mod misbehaving_plugins;
