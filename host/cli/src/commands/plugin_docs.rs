@@ -87,7 +87,7 @@ async fn provider(
         let provider = FileProvider::load(context, path, arguments.address.as_ref()).await?;
         return Ok((context.app.directory.clone(), provider));
     }
-    let project = CargoProject::load(path).await.map_err(|error| cargo_failure(&error))?;
+    let project = CargoProject::load(path).await.map_err(|error| cargo_failure(context, &error))?;
     let component = build(context, &project, BuildProfile::Development).await?;
     let address = arguments.address.as_ref().unwrap_or(&project.address);
     let provider = FileProvider::load(context, &component, Some(address)).await?;
