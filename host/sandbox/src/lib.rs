@@ -50,6 +50,7 @@ mod schema;
 mod state;
 mod state_store;
 mod store;
+mod symbols;
 mod ticker;
 
 pub use artifact::{ComponentDigest, LoadEvent};
@@ -59,6 +60,7 @@ pub use code_cache::CacheDirectories;
 pub use compiler::{
     COMPILER_ARGUMENT, CompileError, CompileLimits, Compiler, CompilerProcess, InProcess, run_compiler,
 };
+pub use engine::EngineSettings;
 pub use error::{LoadError, SandboxError, SurplusImport};
 pub use grants::Grants;
 pub use imports::offers_import;
