@@ -59,7 +59,7 @@ impl CallRecording {
         Arc::new(RecordingProvider { plugin: address.to_string(), provider, recording: Arc::clone(self) })
     }
 
-    fn write(&self, record: &CallRecord) {
+    fn write(&self, record: &CallRecord<'_>) {
         let Ok(mut line) = serde_json::to_vec(record) else { return };
         line.push(b'\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
