@@ -112,7 +112,10 @@ fn conclude(context: &CommandContext, arguments: &PluginCheckArguments, report: 
 fn check_contract(inspected: &Inspected, report: &mut CheckReport) {
     let is_plugin = |export: &str| {
         let path = export.split('@').next().unwrap_or_default();
-        matches!(path, "wardian:plugin/provider" | "wardian:plugin/provisioner")
+        matches!(
+            path,
+            "wardian:plugin/provider" | "wardian:plugin/provider-base" | "wardian:plugin/provisioner"
+        )
     };
     if !inspected.exports.iter().any(|export| is_plugin(export)) {
         let found = match inspected.exports.as_slice() {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use wardian_app::sentence;
 use wardian_authoring::cargo_project::{BuildProfile, CargoProject};
 use wardian_authoring::documentation::{
     Documentation, DocumentationError, MAX_PAGE_BYTES, PageDifference, ProviderDocumentation,
@@ -118,5 +117,5 @@ fn warn(context: &CommandContext, documentation: &Documentation) {
 }
 
 fn failure(error: &DocumentationError) -> Failure {
-    Failure::error("Documentation cannot be generated", sentence(&error.to_string()))
+    Failure::error("Documentation cannot be generated", format!("{error}."))
 }
