@@ -74,6 +74,7 @@ variables! {
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
     AUDIT = "WARDIAN_AUDIT": "the audit log file, for commands without -audit-log";
+    CALL_LOG = "WARDIAN_CALL_LOG": "the file to which the calls of plugins are appended with their arguments, for `plugin debug`";
     CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's policy directory `wardian`, instead of ~/.config";
     RUNTIME_DIRECTORY = "XDG_RUNTIME_DIR": "the parent of `containers/auth.json`, the credentials file of container tools";
     PROGRAMS = "PATH": "the directories in which git, hg and the credential helpers of container tools are found";
@@ -244,6 +245,11 @@ impl ProcessEnvironment {
     /// Returns whether cached data about native plugins is ignored.
     pub fn distrusts_caches(&self) -> bool {
         self.text(STRICT).is_some()
+    }
+
+    /// Returns the file in which the calls of plugins are recorded, if it is set.
+    pub(crate) fn call_log(&self) -> Option<PathBuf> {
+        self.path(CALL_LOG)
     }
 
     /// Returns the directory of the SDK that new projects use, if it is set.

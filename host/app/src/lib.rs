@@ -20,6 +20,7 @@ pub mod audit_log;
 pub mod backend;
 pub mod backend_init;
 pub mod built_in;
+pub mod call_recording;
 mod cancellation;
 pub mod catalog;
 pub mod compatibility;

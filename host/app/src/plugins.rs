@@ -12,6 +12,7 @@ use tokio::sync::OnceCell;
 use wardian_address::{ProviderAddress, provisioner_name};
 use wardian_builtin::OtherBackends;
 use wardian_declaration::InspectError;
+use wardian_diagnostic::{Diagnostic, system_reason};
 use wardian_files::WritableDirectories;
 use wardian_install::package::{ComponentArtifact, NativeArtifact, PluginArtifact, PluginOrigin};
 use wardian_legacy_grpc_bridge::{
@@ -21,15 +22,17 @@ use wardian_legacy_grpc_bridge::{
 use wardian_monitor::{AuditLog, Monitor};
 use wardian_network::proxy::ProxySettings;
 use wardian_plugin::{
-    FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource, StateStorePlugin,
+    CallContext, FileGate, MistakeKind, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource,
+    StateStorePlugin, schema_mistakes,
 };
 use wardian_policy::{NativePlugins, PluginPolicy, Policy};
 use wardian_sandbox::{
-    CacheDirectories, Compiler, CompilerProcess, DeclaredCapabilities, Grants, InProcess, LoadEvent,
-    LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,
+    CacheDirectories, Compiler, CompilerProcess, DeclaredCapabilities, EngineSettings, Grants, InProcess,
+    LoadEvent, LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,
 };
 
 use crate::built_in;
+use crate::call_recording::CallRecording;
 use crate::encryption::RemoteStates;
 use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
@@ -62,6 +65,8 @@ pub struct Plugins {
     /// The policy and the audit log, which also apply to provisioners.
     pub(crate) supervision: Supervision,
     pub(crate) provisioners: LoadedProvisioners,
+    /// The file in which calls are recorded.
+    recording: Option<Arc<CallRecording>>,
 }
 
 /// A native plugin whose processes must be terminated.
@@ -103,6 +108,8 @@ pub(crate) struct Plugin {
     monitor: Option<Monitor>,
     /// The loaded component.
     loaded: OnceCell<Result<(LoadedPlugin, DeclaredCapabilities), String>>,
+    /// Whether the schema of a plugin under development has been checked.
+    checked: OnceCell<()>,
 }
 
 pub use provisioners::require as require_provisioners;
@@ -164,7 +171,10 @@ impl Plugins {
                     Some(plugin_policy::monitor_for(policy, component, audit_log))
                 }
             };
-            by_address.insert(address, Plugin { artifact, monitor, loaded: OnceCell::new() });
+            by_address.insert(
+                address,
+                Plugin { artifact, monitor, loaded: OnceCell::new(), checked: OnceCell::new() },
+            );
         }
         for (address, running) in running {
             let policy = policy.for_plugin(&address);
@@ -175,7 +185,11 @@ impl Plugins {
             let name = format!("{} ({running})", address.for_display());
             native.insert(address, bridge.reattached(name.into(), running));
         }
-        let (sandbox, exposed_cache) = sandbox(environment, parallelism, &working_directory)?;
+        let is_development = by_address
+            .values()
+            .any(|plugin| matches!(plugin.artifact.origin(), PluginOrigin::DevelopmentOverride(_)));
+        let settings = if is_development { EngineSettings::Development } else { EngineSettings::Standard };
+        let (sandbox, exposed_cache) = sandbox(environment, parallelism, settings, &working_directory)?;
         Ok(Self {
             sandbox: Arc::new(sandbox),
             exposed_cache,
@@ -190,6 +204,7 @@ impl Plugins {
             frontend: Arc::clone(frontend),
             supervision: supervision.clone(),
             provisioners: LoadedProvisioners::new(environment),
+            recording: call_recording(environment)?,
         })
     }
 
@@ -292,6 +307,26 @@ impl Plugins {
         Ok((plugin, grants.with_declared(*declared)))
     }
 
+    /// Shows the mistakes in the schema of a plugin under development, once.
+    async fn check_schema(&self, address: &ProviderAddress, provider: &dyn Provider) {
+        let Some(plugin) = self.by_address.get(address) else { return };
+        if !matches!(plugin.artifact.origin(), PluginOrigin::DevelopmentOverride(_)) {
+            return;
+        }
+        let check = || async {
+            // If the schema is not available, the engine's request for it reports the reason.
+            let Ok(schema) = provider.schema(&CallContext::default()).await else { return };
+            let mistakes = schema_mistakes(&schema, address.type_name());
+            let errors = mistakes.iter().filter(|mistake| mistake.kind == MistakeKind::Error);
+            let lines: Vec<String> = errors.map(|mistake| format!("- {mistake}.")).collect();
+            if !lines.is_empty() {
+                let summary = format!("Mistakes in the schema of {}", address.for_display());
+                self.frontend.warn(&Diagnostic::warning(summary, lines.join("\n")).into());
+            }
+        };
+        plugin.checked.get_or_init(check).await;
+    }
+
     async fn loaded(
         &self,
         address: &ProviderAddress,
@@ -355,12 +390,30 @@ impl ProviderSource for Plugins {
                 &self.remote_states,
             );
         }
-        if let Some(native) = self.native.get(address) {
-            return Ok(native.provider());
-        }
-        let (plugin, grants) = self.component(address).await?;
-        Ok(plugin.provider(grants))
+        let provider = match self.native.get(address) {
+            Some(native) => native.provider(),
+            None => {
+                let (plugin, grants) = self.component(address).await?;
+                let provider = plugin.provider(grants);
+                self.check_schema(address, &*provider).await;
+                provider
+            }
+        };
+        Ok(match &self.recording {
+            Some(recording) => recording.wrap(address, provider),
+            None => provider,
+        })
     }
+}
+
+/// Opens the file in which the user wants calls to be recorded.
+fn call_recording(environment: &ProcessEnvironment) -> Result<Option<Arc<CallRecording>>, AppError> {
+    let Some(path) = environment.call_log() else { return Ok(None) };
+    let recording = CallRecording::create(&path).map_err(|error| {
+        let detail = format!("{} cannot be written: {}.", path.display(), system_reason(&error));
+        AppError::new("Calls cannot be recorded", detail)
+    })?;
+    Ok(Some(Arc::new(recording)))
 }
 
 /// Reports the compilation of a plugin.
@@ -376,6 +429,7 @@ fn report_compiling(frontend: &dyn Frontend, event: LoadEvent) {
 fn sandbox(
     environment: &ProcessEnvironment,
     parallelism: usize,
+    settings: EngineSettings,
     working_directory: &Path,
 ) -> Result<(Sandbox, Option<String>), AppError> {
     let cache = environment.cache_directory().zip(environment.private_directory());
@@ -399,7 +453,8 @@ fn sandbox(
         Some(program) => Arc::new(CompilerProcess::new(program.to_owned())),
         None => Arc::new(InProcess),
     };
-    let options = SandboxOptions { cache, parallelism, network, compiler, ..SandboxOptions::default() };
+    let options =
+        SandboxOptions { cache, parallelism, network, compiler, settings, ..SandboxOptions::default() };
     let sandbox =
         Sandbox::new(options).map_err(|error| AppError::new("Plugins cannot be run", format!("{error}.")))?;
     Ok((sandbox, exposed))

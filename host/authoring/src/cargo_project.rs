@@ -58,7 +58,7 @@ pub enum BuildProfile {
 #[non_exhaustive]
 pub enum CargoError {
     #[error(
-        "{} contains no Cargo.toml; name the directory of a provider, or create one with `wardian plugin new`",
+        "the directory {} contains no Cargo.toml; name the directory of a provider, or create one with `wardian plugin new`",
         .0.display()
     )]
     NoProject(PathBuf),

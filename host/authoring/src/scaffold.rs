@@ -151,7 +151,7 @@ pub enum ScaffoldError {
         .directory.display()
     )]
     NotEmpty { directory: PathBuf, count: usize },
-    #[error("{} is not a directory; choose a directory that does not exist", .0.display())]
+    #[error("the path {} is not a directory; choose a directory that does not exist", .0.display())]
     NotADirectory(PathBuf),
     #[error(
         "{} does not contain the SDK: {} is missing; name the directory plugins/sdk of Wardian's sources",

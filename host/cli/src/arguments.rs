@@ -264,6 +264,7 @@ impl Command {
                 },
                 PluginCommand::Check(one) => one,
                 PluginCommand::Componentize(one) => one,
+                PluginCommand::Debug(one) => one,
                 PluginCommand::Declare(one) => &**one,
                 PluginCommand::Dev(one) => one,
                 PluginCommand::Docs(one) => one,

@@ -21,6 +21,7 @@ mod plan;
 mod plugin_cache_prune;
 mod plugin_check;
 mod plugin_componentize;
+mod plugin_debug;
 mod plugin_declare;
 mod plugin_dev;
 mod plugin_docs;

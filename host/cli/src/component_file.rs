@@ -10,7 +10,7 @@ use wardian_app::sentence;
 use wardian_authoring::cargo_project::{BuildProfile, CargoError, CargoProject};
 use wardian_install::package::{PluginArtifact, open_override};
 use wardian_plugin::{CallContext, PluginDiagnostics, Provider, ProviderSchema, ProviderSource as _};
-use wardian_printable::printable;
+use wardian_printable::{PrintableText, printable};
 
 use crate::command_context::CommandContext;
 use crate::commands::serve::type_name;
@@ -77,20 +77,22 @@ pub(crate) async fn build(
             shell.say(printable!("{}", shell.paint(Paint::Faint, printable!("  compiling {name}"))));
         }
     };
-    project.build(profile, &mut progress).await.map_err(|error| cargo_failure(&error))
+    project.build(profile, &mut progress).await.map_err(|error| cargo_failure(context, &error))
 }
 
-/// Converts an error of cargo. The compiler's messages keep their line breaks.
-pub(crate) fn cargo_failure(error: &CargoError) -> Failure {
-    let summary = match error {
-        CargoError::Build(_) => "Build failed",
-        CargoError::Tests(_) => "Tests failed",
-        CargoError::NoCargo | CargoError::NoTarget => "Missing toolchain",
-        _ => "Project cannot be used",
+/// Converts an error of cargo. The output of the compiler and of tests is printed as it is.
+pub(crate) fn cargo_failure(context: &CommandContext, error: &CargoError) -> Failure {
+    let (summary, output) = match error {
+        CargoError::Build(output) => ("Build failed", Some(output)),
+        CargoError::Tests(output) => ("Tests failed", Some(output)),
+        CargoError::NoCargo | CargoError::NoTarget => ("Missing toolchain", None),
+        _ => ("Project cannot be used", None),
     };
-    let text = match error {
-        CargoError::Build(output) | CargoError::Tests(output) => output.clone(),
-        other => sentence(&other.to_string()),
-    };
-    Failure::error(summary, text)
+    match output {
+        Some(output) => {
+            context.shell.note(PrintableText::from_lines(output));
+            Failure::error(summary, "The output of cargo is above.")
+        }
+        None => Failure::error(summary, sentence(&error.to_string())),
+    }
 }

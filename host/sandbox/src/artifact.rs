@@ -9,6 +9,7 @@ use wasmtime::component::Component;
 
 use crate::code_cache::CodeCache;
 use crate::compiler::{CompileError, CompileLimits, Compiler};
+use crate::engine::EngineSettings;
 use crate::error::LoadError;
 use crate::error_chain::chain;
 use crate::output::printable;
@@ -35,7 +36,7 @@ pub(crate) fn read(
     plugin: &str,
     bytes: &[u8],
     digest: &ComponentDigest,
-    (compiler, limits): (&dyn Compiler, &CompileLimits),
+    (compiler, settings, limits): (&dyn Compiler, EngineSettings, &CompileLimits),
     tell: &dyn Fn(LoadEvent),
 ) -> Result<Component, LoadError> {
     if let Some(component) = cache.and_then(|cache| cache.get(digest)).and_then(|entry| {
@@ -49,7 +50,7 @@ pub(crate) fn read(
     check_size(plugin, bytes)?;
     tell(LoadEvent::Compiling { plugin: plugin.to_owned(), bytes: bytes.len() });
     let started = Instant::now();
-    let code = compiler.compile(bytes, limits).map_err(|error| match error {
+    let code = compiler.compile(bytes, settings, limits).map_err(|error| match error {
         CompileError::Invalid(reason) => LoadError::invalid(plugin.to_owned(), reason),
         reason => LoadError::Compile { plugin: plugin.to_owned(), reason },
     })?;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use wardian_policy::PluginPolicy;
 
-use crate::engine;
+use crate::engine::{self, EngineSettings};
 use crate::error_chain::chain;
 use crate::limits::{Bound, SandboxLimits};
 
@@ -28,7 +28,12 @@ pub trait Compiler: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the component is invalid, or a limit is reached.
-    fn compile(&self, component: &[u8], limits: &CompileLimits) -> Result<Vec<u8>, CompileError>;
+    fn compile(
+        &self,
+        component: &[u8],
+        settings: EngineSettings,
+        limits: &CompileLimits,
+    ) -> Result<Vec<u8>, CompileError>;
 }
 
 /// The limits of one compilation.
@@ -116,8 +121,13 @@ impl CompileError {
 pub struct InProcess;
 
 impl Compiler for InProcess {
-    fn compile(&self, component: &[u8], _limits: &CompileLimits) -> Result<Vec<u8>, CompileError> {
-        let engine = engine::create().map_err(|error| CompileError::Failed(chain(&error)))?;
+    fn compile(
+        &self,
+        component: &[u8],
+        settings: EngineSettings,
+        _limits: &CompileLimits,
+    ) -> Result<Vec<u8>, CompileError> {
+        let engine = engine::create(settings).map_err(|error| CompileError::Failed(chain(&error)))?;
         engine.precompile_component(component).map_err(|error| CompileError::Invalid(chain(&error)))
     }
 }

@@ -9,12 +9,25 @@ const GUEST_STACK: usize = 1 << 20;
 /// Stack size for the guest and the host functions that it calls.
 const FIBER_STACK: usize = GUEST_STACK + (1 << 20);
 
+/// The purpose of an engine, which determines its compilation settings. Code that was compiled with one
+/// of them cannot be run with the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineSettings {
+    /// Code is small and fast.
+    #[default]
+    Standard,
+    /// Code is compiled quickly, and contains the map from its addresses to offsets in the component, so
+    /// that backtraces contain files and lines.
+    Development,
+}
+
 /// Creates an engine for components of WASI 0.2.
 ///
 /// On-demand allocation suits a command-line program, since pools reserve terabytes of address
 /// space and fail under `ulimit -v`. A memory's pages are mapped copy-on-write from the compiled
 /// artifact, so an instance uses only the pages that it accesses.
-pub(crate) fn create() -> wasmtime::Result<Engine> {
+pub(crate) fn create(settings: EngineSettings) -> wasmtime::Result<Engine> {
+    let is_development = settings == EngineSettings::Development;
     let mut config = Config::new();
     config
         .epoch_interruption(true)
@@ -22,7 +35,7 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
         // as expensive.
         .concurrency_support(false)
         .wasm_component_model(true)
-        .cranelift_opt_level(OptLevel::Speed)
+        .cranelift_opt_level(if is_development { OptLevel::None } else { OptLevel::Speed })
         .parallel_compilation(true)
         .max_wasm_stack(GUEST_STACK)
         .async_stack_size(FIBER_STACK)
@@ -30,8 +43,8 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
         // tables with the system's unwinder, although no code uses them.
         .native_unwind_info(cfg!(windows))
         // The map from code addresses to offsets in the component takes up a tenth of an artifact.
-        // It is not needed, because messages contain only function names.
-        .generate_address_map(false)
+        // Only backtraces of plugins under development need it.
+        .generate_address_map(is_development)
         // An environment variable must not change the engine's behaviour.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     Engine::new(&config)
@@ -77,13 +90,24 @@ mod tests {
 
     #[test]
     fn equally_configured_engines_are_compatible() {
-        let (one, other) = (create().unwrap(), create().unwrap());
+        let (one, other) =
+            (create(EngineSettings::Standard).unwrap(), create(EngineSettings::Standard).unwrap());
         assert!(Compatibility::from_engine(&one) == Compatibility::from_engine(&other));
+    }
+
+    #[test]
+    fn engine_for_development_is_incompatible_with_the_standard_one() {
+        let [standard, development] =
+            [EngineSettings::Standard, EngineSettings::Development].map(|settings| create(settings).unwrap());
+        assert!(Compatibility::from_engine(&standard) != Compatibility::from_engine(&development));
     }
 
     #[test]
     fn engine_with_different_settings_is_incompatible() {
         let other = Engine::new(Config::new().concurrency_support(false)).unwrap();
-        assert!(Compatibility::from_engine(&create().unwrap()) != Compatibility::from_engine(&other));
+        assert!(
+            Compatibility::from_engine(&create(EngineSettings::Standard).unwrap())
+                != Compatibility::from_engine(&other)
+        );
     }
 }

@@ -10,6 +10,7 @@ use wasmtime_wasi::I32Exit;
 use crate::cpu_budget::CpuTimeExceeded;
 use crate::error_chain::chain;
 use crate::limits::{Bound, Refusal, WroteTooMuch};
+use crate::symbols::Symbols;
 
 /// A trap with its details.
 struct Trapped {
@@ -32,6 +33,7 @@ pub(crate) fn from_guest(
     last_output: Option<String>,
     refusal: Option<Refusal>,
     answer_limit: usize,
+    symbols: Option<&Symbols>,
 ) -> PluginFailure {
     if let Some(CpuTimeExceeded(limit)) = error.downcast_ref::<CpuTimeExceeded>() {
         let (time, origin) = (format_seconds(limit.value), limit.origin());
@@ -49,7 +51,13 @@ pub(crate) fn from_guest(
         return PluginFailure::transport(CRASHED, problem);
     }
     let (functions, causes) = match error.downcast_ref::<WasmBacktrace>() {
-        Some(backtrace) => (functions(backtrace), causes_without(backtrace, error)),
+        Some(backtrace) => {
+            let frames = match symbols {
+                Some(symbols) => symbols.frames(backtrace.frames()),
+                None => functions(backtrace),
+            };
+            (frames, causes_without(backtrace, error))
+        }
         None => (Vec::new(), chain(error)),
     };
     // The error's type is private to wasmtime, so its text is compared.

@@ -47,6 +47,7 @@ impl Instance {
         provider_run: &Arc<ProviderRun>,
     ) -> Result<Self, PluginFailure> {
         let mut store = store::create(&plugin.engine, &plugin.name, grants, network, limits, provider_run);
+        store.data_mut().symbols.clone_from(&plugin.symbols);
         let call = PluginCall::outside_of_calls(&plugin.name);
         let component = &plugin.component;
         let exports = run(
@@ -123,6 +124,7 @@ fn finish<R>(
     result.map_err(|error| {
         let state = store.data_mut();
         let refusal = state.memory().take_refusal();
-        failure::from_guest(&error, state.output().last_output(), refusal, limits.answer)
+        let output = state.output().last_output();
+        failure::from_guest(&error, output, refusal, limits.answer, state.symbols.as_deref())
     })
 }

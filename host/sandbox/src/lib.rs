@@ -51,6 +51,7 @@ mod schema;
 mod state;
 mod state_store;
 mod store;
+mod symbols;
 mod ticker;
 
 pub use artifact::{ComponentDigest, LoadEvent};
@@ -60,6 +61,7 @@ pub use code_cache::CacheDirectories;
 pub use compiler::{
     COMPILER_ARGUMENT, CompileError, CompileLimits, Compiler, CompilerProcess, InProcess, run_compiler,
 };
+pub use engine::EngineSettings;
 pub use error::{LoadError, SandboxError, SurplusImport};
 pub use grants::{DeclaredCapabilities, Grants};
 pub use imports::offers_import;

@@ -10,6 +10,7 @@ use crate::limits::SandboxLimits;
 use crate::network::NetworkOptions;
 use crate::provider_run::KnownSchema;
 use crate::state::GuestState;
+use crate::symbols::Symbols;
 use crate::ticker::Ticker;
 
 /// State shared by all provider configurations of one component.
@@ -22,6 +23,8 @@ pub(crate) struct Plugin {
     pub(crate) ticker: Arc<Ticker>,
     pub(crate) limits: SandboxLimits,
     pub(crate) network: Arc<NetworkOptions>,
+    /// The debug information, for a plugin under development.
+    pub(crate) symbols: Option<Arc<Symbols>>,
     /// Maximum number of instances of one provider configuration.
     pub(crate) parallelism: usize,
     /// The schema, which is requested from the component once, by the first configuration that

@@ -15,7 +15,7 @@ use crate::bindings::provisioner::ProvisionerPluginPre;
 use crate::bindings::state_store::StateStoreExportsPre;
 use crate::code_cache::{CacheDirectories, CodeCache};
 use crate::compiler::{CompileLimits, Compiler, InProcess};
-use crate::engine::{self, Compatibility};
+use crate::engine::{self, Compatibility, EngineSettings};
 use crate::error::{LoadError, SandboxError};
 use crate::error_chain::chain;
 use crate::exports::LinkedProvider;
@@ -30,6 +30,7 @@ use crate::provider_run::KnownSchema;
 use crate::provisioner::{LoadedProvisioner, ProvisionerPlugin};
 use crate::state::GuestState;
 use crate::state_store::ComponentStateStores;
+use crate::symbols::Symbols;
 use crate::ticker::Ticker;
 use crate::{capability, imports};
 
@@ -48,6 +49,8 @@ pub struct SandboxOptions {
     pub network: NetworkOptions,
     /// Compiles components.
     pub compiler: Arc<dyn Compiler>,
+    /// The settings of compiled code.
+    pub settings: EngineSettings,
 }
 
 impl Default for SandboxOptions {
@@ -58,6 +61,7 @@ impl Default for SandboxOptions {
             parallelism: 10,
             network: NetworkOptions::default(),
             compiler: Arc::new(InProcess),
+            settings: EngineSettings::Standard,
         }
     }
 }
@@ -74,6 +78,7 @@ pub struct Sandbox {
     parallelism: usize,
     network: Arc<NetworkOptions>,
     compiler: Arc<dyn Compiler>,
+    settings: EngineSettings,
 }
 
 impl Sandbox {
@@ -81,7 +86,7 @@ impl Sandbox {
     /// returns the reason.
     pub fn new(options: SandboxOptions) -> Result<Self, SandboxError> {
         let failed = |error: wasmtime::Error| SandboxError(chain(&error));
-        let engine = engine::create().map_err(failed)?;
+        let engine = engine::create(options.settings).map_err(failed)?;
         let mut linker = Linker::new(&engine);
         capability::link(&mut linker).map_err(failed)?;
         let cache = options
@@ -97,6 +102,7 @@ impl Sandbox {
             parallelism: options.parallelism.max(1),
             network: Arc::new(options.network),
             compiler: options.compiler,
+            settings: options.settings,
         })
     }
 
@@ -120,7 +126,20 @@ impl Sandbox {
             Some(policy) => CompileLimits::by_policy(&self.limits, policy, bytes.len()),
             None => CompileLimits::of_host(&self.limits, bytes.len()),
         };
-        artifact::read(&self.engine, cache, name, bytes, digest, (&*self.compiler, &limits), tell)
+        artifact::read(
+            &self.engine,
+            cache,
+            name,
+            bytes,
+            digest,
+            (&*self.compiler, self.settings, &limits),
+            tell,
+        )
+    }
+
+    /// Returns the debug information of a component, if code is compiled for development.
+    fn symbols(&self, bytes: &[u8]) -> Option<Arc<Symbols>> {
+        (self.settings == EngineSettings::Development).then(|| Arc::new(Symbols::new(bytes)))
     }
 
     /// Loads a provisioner from a component's bytes. See [`Sandbox::load`] for the arguments.
@@ -202,6 +221,7 @@ impl Sandbox {
                 ticker: Arc::clone(&self.ticker),
                 limits: self.limits.clone(),
                 network: Arc::clone(&self.network),
+                symbols: self.symbols(bytes),
                 parallelism: self.parallelism,
                 schema: KnownSchema::default(),
             }),

@@ -20,6 +20,7 @@ use crate::limits::MemoryLimiter;
 use crate::network::ProviderNetwork;
 use crate::output::Output;
 use crate::provider_run::ProviderRun;
+use crate::symbols::Symbols;
 
 /// The data of an instance's store. [`crate::store`] creates it.
 pub(crate) struct GuestState {
@@ -38,6 +39,8 @@ pub(crate) struct GuestState {
     pub(crate) run: Arc<ProviderRun>,
     /// Receives the output that a provisioner shows.
     pub(crate) output_sink: Option<mpsc::Sender<String>>,
+    /// The debug information, for a plugin under development.
+    pub(crate) symbols: Option<Arc<Symbols>>,
 }
 
 impl GuestState {

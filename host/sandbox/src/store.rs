@@ -69,6 +69,7 @@ pub(crate) fn create(
         deterministic,
         run: Arc::clone(run),
         output_sink: None,
+        symbols: None,
     };
     let mut store = Store::new(engine, state);
     store.limiter(|state| &mut state.memory);
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn store_limits_table_elements() {
-        let engine = crate::engine::create().unwrap();
+        let engine = crate::engine::create(crate::engine::EngineSettings::Standard).unwrap();
         let limits = SandboxLimits { table_elements: 70_000, ..SandboxLimits::default() };
         let grants = Grants::nothing();
         let limits = EffectiveLimits::new(&limits, grants.monitor.policy());

@@ -120,7 +120,7 @@ mod tests {
     /// state.
     #[test]
     fn thread_sleeps_when_idle_and_wakes_for_call() {
-        let engine = crate::engine::create().unwrap();
+        let engine = crate::engine::create(crate::engine::EngineSettings::Standard).unwrap();
         let ticker = Ticker::new(&engine);
         assert!(ticker.thread.get().is_none(), "no thread before the first call");
         drop(ticker.start().unwrap());

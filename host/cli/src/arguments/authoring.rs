@@ -144,3 +144,22 @@ pub(crate) struct PluginComponentizeArguments {
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }
+
+/// `plugin debug`.
+#[derive(Args, Debug)]
+pub(crate) struct PluginDebugArguments {
+    /// The address of the provider whose calls are printed; for -replay, the file of the component.
+    #[arg(value_name = "ADDRESS|FILE")]
+    pub(crate) plugin: String,
+    /// The file of recorded calls.
+    #[arg(long, value_name = "FILE", default_value = "wardian-calls.jsonl")]
+    pub(crate) recording: PathBuf,
+    /// Repeat the recorded call with this number.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) replay: Option<usize>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+    /// The command whose calls are recorded, with its arguments.
+    #[arg(value_name = "COMMAND", last = true)]
+    pub(crate) command: Vec<String>,
+}

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use wardian_address::{ProviderAddress, Version};
 
 use super::authoring::{
-    PluginCheckArguments, PluginComponentizeArguments, PluginDeclareArguments, PluginDevArguments,
-    PluginDocsArguments, PluginNewArguments,
+    PluginCheckArguments, PluginComponentizeArguments, PluginDebugArguments, PluginDeclareArguments,
+    PluginDevArguments, PluginDocsArguments, PluginNewArguments,
 };
 use super::options::ColorArguments;
 use super::serve::BundleArguments;
@@ -45,6 +45,11 @@ pub(crate) enum PluginCommand {
     /// Embeds the plugin's world, adapts WASI 0.1 to WASI 0.2, and declares the capabilities in the
     /// file next to the module that has the extension .capabilities.json.
     Componentize(PluginComponentizeArguments),
+    /// Print the calls of a plugin with their arguments and responses, or repeat one.
+    ///
+    /// Runs the command after "--" and records its calls: `plugin debug acme/dns -- plan`. Sensitive
+    /// values are redacted. With -replay, repeats a recorded call with the component in a file.
+    Debug(PluginDebugArguments),
     /// Declare the capabilities that a component needs.
     ///
     /// For components that were built without the Rust SDK, whose export macro declares

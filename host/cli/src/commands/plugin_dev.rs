@@ -56,7 +56,8 @@ impl CommandSpec for PluginDevArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &PluginDevArguments) -> Outcome {
-    let project = CargoProject::load(&arguments.directory).await.map_err(|error| cargo_failure(&error))?;
+    let project =
+        CargoProject::load(&arguments.directory).await.map_err(|error| cargo_failure(context, &error))?;
     let mut session = Session::new(context, arguments, project)?;
     loop {
         // A file that changes while the project is built is noticed afterwards.
@@ -238,7 +239,7 @@ impl<'a> Session<'a> {
                 true
             }
             Err(error) => {
-                shell.failure(&cargo_failure(&error));
+                shell.failure(&cargo_failure(self.context, &error));
                 false
             }
         };

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use wardian_app::sentence;
 use wardian_authoring::cargo_project::{BuildProfile, CargoProject};
 use wardian_authoring::documentation::{
     Documentation, DocumentationError, MAX_PAGE_BYTES, PageDifference, ProviderDocumentation,
@@ -87,7 +86,7 @@ async fn provider(
         let provider = FileProvider::load(context, path, arguments.address.as_ref()).await?;
         return Ok((context.app.directory.clone(), provider));
     }
-    let project = CargoProject::load(path).await.map_err(|error| cargo_failure(&error))?;
+    let project = CargoProject::load(path).await.map_err(|error| cargo_failure(context, &error))?;
     let component = build(context, &project, BuildProfile::Development).await?;
     let address = arguments.address.as_ref().unwrap_or(&project.address);
     let provider = FileProvider::load(context, &component, Some(address)).await?;
@@ -118,5 +117,5 @@ fn warn(context: &CommandContext, documentation: &Documentation) {
 }
 
 fn failure(error: &DocumentationError) -> Failure {
-    Failure::error("Documentation cannot be generated", sentence(&error.to_string()))
+    Failure::error("Documentation cannot be generated", format!("{error}."))
 }

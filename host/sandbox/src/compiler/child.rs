@@ -10,12 +10,15 @@ use std::io::{self, Read as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::engine;
+use crate::engine::{self, EngineSettings};
 use crate::error_chain::chain;
 
 /// The first argument of a program that acts as the compiler. The next arguments are the limits:
 /// time in milliseconds and memory in bytes.
 pub const COMPILER_ARGUMENT: &str = "--compile-component-from-input";
+
+/// The argument after the limits for the settings of plugins under development.
+pub(super) const DEVELOPMENT_ARGUMENT: &str = "development";
 
 /// Exit code if the component is invalid. Standard error contains the reason.
 pub(super) const INVALID: u8 = 3;
@@ -42,12 +45,16 @@ fn compile(arguments: &[OsString]) -> io::Result<ExitCode> {
     let (Some(milliseconds), Some(memory)) = (number(0), number(1)) else {
         return Err(io::Error::other("this mode is for internal use only"));
     };
+    let settings = match arguments.get(2) {
+        Some(argument) if argument == DEVELOPMENT_ARGUMENT => EngineSettings::Development,
+        _ => EngineSettings::Standard,
+    };
     let time = Duration::from_millis(milliseconds);
     limit(time, memory)?;
     let component = read()?;
     end_with_input();
     end_after(time.saturating_mul(PATIENCE));
-    let engine = engine::create().map_err(|error| io::Error::other(chain(&error)))?;
+    let engine = engine::create(settings).map_err(|error| io::Error::other(chain(&error)))?;
     match engine.precompile_component(&component) {
         Ok(code) => {
             let mut output = io::stdout().lock();

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread;
 
-use super::child::{COMPILER_ARGUMENT, INVALID, TOO_SLOW};
+use super::child::{COMPILER_ARGUMENT, DEVELOPMENT_ARGUMENT, INVALID, TOO_SLOW};
 use super::{CompileError, CompileLimits, Compiler};
+use crate::engine::EngineSettings;
 use crate::output::printable;
 
 /// Maximum size of native code. Compiled code is a few times as large as its component.
@@ -30,13 +31,14 @@ impl CompilerProcess {
         Self { program }
     }
 
-    fn start(&self, limits: &CompileLimits) -> io::Result<Child> {
+    fn start(&self, settings: EngineSettings, limits: &CompileLimits) -> io::Result<Child> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         let mut command = Command::new(&self.program);
         command
             .arg(COMPILER_ARGUMENT)
             .arg(limits.time.value.as_millis().to_string())
             .arg(limits.memory.value.to_string())
+            .args((settings == EngineSettings::Development).then_some(DEVELOPMENT_ARGUMENT))
             .env_clear()
             .env("RAYON_NUM_THREADS", threads.to_string())
             // The memory limit counts committed memory, so the allocator must not commit in advance.
@@ -53,9 +55,14 @@ impl CompilerProcess {
 }
 
 impl Compiler for CompilerProcess {
-    fn compile(&self, component: &[u8], limits: &CompileLimits) -> Result<Vec<u8>, CompileError> {
+    fn compile(
+        &self,
+        component: &[u8],
+        settings: EngineSettings,
+        limits: &CompileLimits,
+    ) -> Result<Vec<u8>, CompileError> {
         let failed = |error: io::Error| CompileError::Failed(error.to_string());
-        let mut child = self.start(limits).map_err(failed)?;
+        let mut child = self.start(settings, limits).map_err(failed)?;
         let (Some(input), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {

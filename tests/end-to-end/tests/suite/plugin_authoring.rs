@@ -223,6 +223,22 @@ fn plugin_dev_builds_plans_and_tests_a_new_project() {
     let failed = run("plugin dev terraform-provider-dns -once -no-color").ended_with(1);
     assert!(failed.errors.contains("Build failed"), "{}", failed.text());
     assert!(failed.errors.contains("titel"), "{}", failed.text());
+    // A panic in the provider is reported with the author's function, file and line.
+    project.write("terraform-provider-dns/src/note.rs", &note);
+    let greeting = project.read("terraform-provider-dns/src/greeting.rs");
+    let panics = greeting.replace(
+        "format!(\"Hello, {}!\", config.name)",
+        "std::env::var(&config.name).expect(\"no greeting\")",
+    );
+    assert_ne!(panics, greeting);
+    project.write("terraform-provider-dns/src/greeting.rs", panics);
+    let failed = run("plugin dev terraform-provider-dns -once -no-color -no-tests").ended_with(1);
+    let text: String =
+        failed.errors.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    assert!(text.contains("no greeting"), "{}", failed.text());
+    assert!(text.contains("src/greeting.rs:"), "{}", failed.text());
+    assert!(!text.contains("unwrap_failed"), "{}", failed.text());
+    project.write("terraform-provider-dns/src/greeting.rs", greeting);
     // A test that fails.
     let wrong = note.replace("assert_eq!(note.get::<String>(\"id\"), \"note-a\")", "assert_eq!(1, 2)");
     project.write("terraform-provider-dns/src/note.rs", wrong);
@@ -240,4 +256,51 @@ fn plugin_dev_explains_what_is_missing() {
         project.run_with("plugin dev terraform-provider-dns -once", "", &[("PATH", "/nonexistent")]);
     text += &without_cargo.ended_with(1).text();
     assert_seen_text!("plugin_dev_errors", text);
+}
+
+const RANDOM: &str = "resource \"random_id\" \"a\" {\n  byte_length = 8\n}\n";
+
+/// Removes the durations of calls.
+fn without_milliseconds(text: &str) -> String {
+    let shown = |line: &str| match line.split_once(" (") {
+        Some((start, end)) if end.ends_with(" ms)") => format!("{start} ([TIME])"),
+        _ => line.to_owned(),
+    };
+    text.lines().map(|line| shown(line) + "\n").collect()
+}
+
+#[test]
+fn plugin_debug_prints_and_repeats_calls() {
+    let project = Project::new(&[("main.tf", RANDOM)]);
+    project.run("init").success();
+    let recorded = project.run("plugin debug hashicorp/random -- plan -no-color").success();
+    for part in ["plan-resource-change random_id.a", "\"byte_length\": 8", "(unknown)", "wardian-calls.jsonl"]
+    {
+        assert!(recorded.out.contains(part), "{part}:\n{}", recorded.text());
+    }
+    let calls = project.read("wardian-calls.jsonl");
+    let number =
+        calls.lines().position(|line| line.contains("\"plan-resource-change\"")).unwrap_or_default() + 1;
+    let Some(guest) = test_guest("http-state") else { return };
+    let random = guest.parent().and_then(Path::parent).map(|guests| guests.join("random.wasm"));
+    let copied = random.and_then(|file| std::fs::copy(file, project.path("random.wasm")).ok());
+    if copied.is_none() {
+        println!("skipped: the provider random is not built");
+        return;
+    }
+    let repeated = project.run(&format!("plugin debug random.wasm -replay={number}")).success();
+    let mut text =
+        without_milliseconds(&repeated.text()).replace(&format!("replay={number}"), "replay=[NUMBER]");
+    text = text.replace(&format!("#{number} "), "#[NUMBER] ");
+    project.write("damaged.jsonl", "{\"call\": 3}\n");
+    for line in [
+        "plugin debug random.wasm -replay=1 -recording=damaged.jsonl",
+        "plugin debug random.wasm -replay=99",
+        "plugin debug random.wasm -replay=1 -recording=missing.jsonl",
+        "plugin debug random.wasm",
+        "plugin debug 'not an address' -- version",
+    ] {
+        text += &project.run(line).ended_with(1).text();
+    }
+    assert_seen_text!("plugin_debug", text);
 }

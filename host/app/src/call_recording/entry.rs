@@ -1,0 +1,228 @@
+//! The format of recorded calls.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use wardian_plugin::{PluginDiagnostics, RawState, SensitiveValues, Severity};
+use wardian_value::{Path, Type, Value, View, msgpack};
+
+/// The text of an unknown value in JSON.
+const UNKNOWN: &str = "(unknown)";
+
+/// A recorded call, as it is written.
+#[derive(Serialize)]
+pub(super) struct CallRecord<'a> {
+    pub(super) plugin: &'a str,
+    pub(super) call: &'static str,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub(super) type_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) resource: Option<&'a str>,
+    pub(super) milliseconds: f64,
+    pub(super) request: Map<String, Json>,
+    pub(super) response: Map<String, Json>,
+}
+
+/// A recorded call, as it is read.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RecordedCall {
+    /// The full address of the plugin.
+    pub plugin: String,
+    /// The function, with its name in the plugin protocol.
+    pub call: String,
+    #[serde(rename = "type", default)]
+    pub type_name: Option<String>,
+    /// The address of the object for which the call was made.
+    #[serde(default)]
+    pub resource: Option<String>,
+    pub milliseconds: f64,
+    /// The arguments.
+    pub request: BTreeMap<String, RecordedValue>,
+    /// The response.
+    pub response: BTreeMap<String, RecordedValue>,
+}
+
+/// An argument or a part of a response.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum RecordedValue {
+    /// A value of the plugin protocol.
+    Exact {
+        /// The value for readers.
+        value: Json,
+        /// The value with its type, as base64 of MessagePack.
+        exact: String,
+    },
+    /// Any other data.
+    Plain(Json),
+}
+
+impl RecordedValue {
+    /// Returns the value for readers.
+    pub fn json(&self) -> &Json {
+        match self {
+            Self::Exact { value, .. } | Self::Plain(value) => value,
+        }
+    }
+
+    /// Returns the value with its type; `None` if it is not a value of the plugin protocol, or is damaged.
+    pub(super) fn decode(&self) -> Option<Value> {
+        match self {
+            Self::Exact { exact, .. } => {
+                msgpack::decode(&BASE64_STANDARD.decode(exact).ok()?, &Type::Dynamic).ok()
+            }
+            Self::Plain(_) => None,
+        }
+    }
+}
+
+/// Collects the arguments or the response of a call, and redacts them.
+pub(super) struct Fields {
+    secrets: SensitiveValues,
+    fields: Map<String, Json>,
+}
+
+impl Fields {
+    pub(super) fn new(secrets: &SensitiveValues) -> Self {
+        Self { secrets: secrets.clone(), fields: Map::new() }
+    }
+
+    pub(super) fn finish(self) -> Map<String, Json> {
+        self.fields
+    }
+
+    /// Adds a field. A repeated name gets a number.
+    fn insert(&mut self, name: &str, value: Json) {
+        let mut unique = name.to_owned();
+        let mut count = 1;
+        while self.fields.contains_key(&unique) {
+            count += 1;
+            unique = format!("{name}_{count}");
+        }
+        self.fields.insert(unique, value);
+    }
+
+    pub(super) fn value(&mut self, name: &str, value: &Value) {
+        let redacted = redacted(&value.unmark_deep(), &self.secrets);
+        let json = readable(&redacted);
+        let text = json.to_string();
+        let checked = self.secrets.redact(&text);
+        let json = if checked == text {
+            match msgpack::encode(&redacted, &Type::Dynamic) {
+                Ok(bytes) => json!({ "value": json, "exact": BASE64_STANDARD.encode(bytes) }),
+                Err(_) => json,
+            }
+        } else {
+            // A key of a map is a secret, so the call cannot be repeated.
+            serde_json::from_str(&checked).unwrap_or_else(|_| Json::from(checked.into_owned()))
+        };
+        self.insert(name, json);
+    }
+
+    pub(super) fn optional(&mut self, name: &str, value: Option<&Value>) {
+        if let Some(value) = value {
+            self.value(name, value);
+        }
+    }
+
+    pub(super) fn text(&mut self, name: &str, text: &str) {
+        let text = self.secrets.redact(text).into_owned();
+        self.insert(name, Json::from(text));
+    }
+
+    pub(super) fn number(&mut self, name: &str, number: i64) {
+        self.insert(name, Json::from(number));
+    }
+
+    /// Adds private data. Its content has no known format, so only text can be redacted.
+    pub(super) fn private(&mut self, name: &str, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        match str::from_utf8(bytes) {
+            Ok(text) => self.text(name, text),
+            Err(_) => self.insert(name, Json::from(format!("{} bytes", bytes.len()))),
+        }
+    }
+
+    pub(super) fn raw_state(&mut self, raw: &RawState) {
+        match raw {
+            RawState::Json(text) => self.text("raw_state", text),
+            RawState::Flatmap(map) => {
+                let entries: Map<String, Json> = map
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Json::from(self.secrets.redact(value).into_owned())))
+                    .collect();
+                self.insert("raw_state", Json::Object(entries));
+            }
+        }
+    }
+
+    pub(super) fn paths(&mut self, name: &str, paths: &[Path]) {
+        if !paths.is_empty() {
+            let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            self.insert(name, Json::from(paths));
+        }
+    }
+
+    pub(super) fn diagnostics(&mut self, diagnostics: &PluginDiagnostics) {
+        if diagnostics.is_empty() {
+            return;
+        }
+        let all: Vec<Json> = diagnostics
+            .iter()
+            .map(|one| {
+                let severity = if one.severity == Severity::Error { "error" } else { "warning" };
+                json!({
+                    "severity": severity,
+                    "summary": self.secrets.redact(&one.summary),
+                    "detail": self.secrets.redact(&one.detail),
+                    "attribute": one.attribute.as_ref().map(ToString::to_string),
+                })
+            })
+            .collect();
+        self.insert("diagnostics", Json::Array(all));
+    }
+}
+
+/// Returns the value without secrets in strings.
+fn redacted(value: &Value, secrets: &SensitiveValues) -> Value {
+    value.transform(&mut |_, part| match part.view() {
+        View::String(text) => {
+            let redacted = secrets.redact(text);
+            if *redacted == **text { part } else { Value::from(redacted.into_owned()) }
+        }
+        // The elements of a set have no paths, so they have not been visited.
+        View::Set(elements) => {
+            let elements: Vec<Value> = elements.iter().map(|element| redacted(element, secrets)).collect();
+            match part.ty().element() {
+                Some(element) => Value::set(element.clone(), elements),
+                None => part,
+            }
+        }
+        _ => part,
+    })
+}
+
+/// Returns a value as JSON for readers.
+fn readable(value: &Value) -> Json {
+    match value.view() {
+        View::Null => Json::Null,
+        View::Bool(value) => Json::from(value),
+        View::String(text) => Json::from(text.to_string()),
+        View::Number(number) => {
+            let text = number.to_string();
+            serde_json::from_str(&text).unwrap_or(Json::String(text))
+        }
+        View::List(elements) | View::Tuple(elements) | View::Set(elements) => {
+            elements.iter().map(readable).collect()
+        }
+        View::Map(entries) | View::Object(entries) => {
+            Json::Object(entries.iter().map(|(name, value)| (name.to_string(), readable(value))).collect())
+        }
+        View::Unknown => Json::from(UNKNOWN),
+    }
+}
