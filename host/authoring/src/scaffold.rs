@@ -243,7 +243,9 @@ fn placeholders(
         ("address", address.to_string()),
     ];
     match sdk {
-        SdkSource::Release => all.push(("sdk", template.sdk_release.to_owned())),
+        SdkSource::Release => {
+            all.extend(template.sdk_packages.iter().map(|each| (each.placeholder, each.release.to_owned())));
+        }
         SdkSource::Directory(directory) => {
             let missing = template.sdk_files.iter().find(|file| !directory.join(file).is_file());
             if let Some(missing) = missing {
@@ -251,7 +253,8 @@ fn placeholders(
             }
             let path = directory.to_str().filter(|path| is_plain(path));
             let path = path.ok_or_else(|| ScaffoldError::SdkPath(directory.clone()))?;
-            all.push(("sdk", template.sdk_directory.replace("@@path@@", path)));
+            let packages = template.sdk_packages.iter();
+            all.extend(packages.map(|each| (each.placeholder, each.directory.replace("@@path@@", path))));
         }
     }
     Ok(all)
@@ -353,8 +356,10 @@ mod tests {
         assert!(matches!(failed, ScaffoldError::NoSdk { .. }), "{failed}");
         assert!(!target.exists());
         let unusual = directory.path().join("a\"b");
-        fs::create_dir(&unusual).unwrap();
-        fs::write(unusual.join("Cargo.toml"), "").unwrap();
+        for file in crate::templates::RUST.sdk_files {
+            fs::create_dir_all(unusual.join(file).parent().unwrap()).unwrap();
+            fs::write(unusual.join(file), "").unwrap();
+        }
         let failed = create(&provider("dns"), Language::Rust, &target, &sdk(&unusual)).unwrap_err();
         assert!(matches!(failed, ScaffoldError::SdkPath(_)), "{failed}");
     }

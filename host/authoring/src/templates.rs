@@ -5,14 +5,22 @@
 pub(crate) struct Template {
     /// The path of each file in the project, and its text. Both can contain placeholders.
     pub(crate) files: &'static [(&'static str, &'static str)],
-    /// The dependency on the released SDK.
-    pub(crate) sdk_release: &'static str,
-    /// The dependency on an SDK in the directory `@@path@@`.
-    pub(crate) sdk_directory: &'static str,
+    /// The packages of the SDK on which a project depends.
+    pub(crate) sdk_packages: &'static [SdkPackage],
     /// Files that the SDK's directory contains.
     pub(crate) sdk_files: &'static [&'static str],
     /// The command that builds the component.
     pub(crate) build_command: &'static str,
+}
+
+/// A package of the SDK.
+pub(crate) struct SdkPackage {
+    /// The placeholder for the dependency.
+    pub(crate) placeholder: &'static str,
+    /// The dependency on the released package.
+    pub(crate) release: &'static str,
+    /// The dependency on the package if the SDK is in the directory `@@path@@`.
+    pub(crate) directory: &'static str,
 }
 
 /// Files of a template: the path in the project, and the path below `templates/`.
@@ -42,9 +50,20 @@ pub(crate) const RUST: Template = Template {
         "src/lib.rs" = "rust/src/lib.rs",
         "src/note.rs" = "rust/src/note.rs",
         "templates/index.md.tmpl" = "templates/index.md.tmpl",
+        "tests/acceptance.rs" = "rust/tests/acceptance.rs",
     },
-    sdk_release: concat!("\"", env!("CARGO_PKG_VERSION"), "\""),
-    sdk_directory: "{ path = \"@@path@@\" }",
-    sdk_files: &["Cargo.toml"],
+    sdk_packages: &[
+        SdkPackage {
+            placeholder: "sdk",
+            release: concat!("\"", env!("CARGO_PKG_VERSION"), "\""),
+            directory: "{ path = \"@@path@@\" }",
+        },
+        SdkPackage {
+            placeholder: "acceptance",
+            release: concat!("\"", env!("CARGO_PKG_VERSION"), "\""),
+            directory: "{ path = \"@@path@@/acceptance\" }",
+        },
+    ],
+    sdk_files: &["Cargo.toml", "acceptance/Cargo.toml"],
     build_command: "cargo component-release",
 };

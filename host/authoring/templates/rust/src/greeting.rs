@@ -1,13 +1,18 @@
 //! `@@name@@_greeting`: a data source.
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, Context, DataSource, Result, Schema, validate};
+use wardian_sdk::{Context, DataSource, Result, Schema};
 
 pub(crate) struct Greeting;
 
-#[derive(Serialize, Deserialize)]
+/// A greeting.
+#[derive(Serialize, Deserialize, Schema)]
 pub(crate) struct State {
+    /// The name of the person to greet.
+    #[attr(validate(length(1..)))]
     name: String,
+    /// The greeting.
+    #[attr(computed)]
     text: Option<String>,
 }
 
@@ -15,15 +20,7 @@ impl DataSource for Greeting {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description("A greeting.")
-            .attribute(
-                Attribute::string("name")
-                    .required()
-                    .validate(validate::length(1..))
-                    .description("The name of the person to greet."),
-            )
-            .attribute(Attribute::string("text").computed().description("The greeting."))
+        Schema::for_type::<State>()
     }
 
     fn read(&self, config: State, _: &mut Context<'_>) -> Result<State> {

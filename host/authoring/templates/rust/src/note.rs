@@ -4,15 +4,21 @@
 //! (`wardian_sdk::http`).
 
 use serde::{Deserialize, Serialize};
-use wardian_sdk::{Attribute, Context, Import, Resource, Result, Schema, Update, validate};
+use wardian_sdk::{Context, Import, Resource, Result, Schema, Update};
 
 pub(crate) struct Note;
 
-/// An object. A value that can be null, or that `create` computes, is an `Option`.
-#[derive(Serialize, Deserialize)]
+/// A note.
+#[derive(Serialize, Deserialize, Schema)]
 pub(crate) struct State {
+    /// The title. Changing it replaces the note.
+    #[attr(force_new, validate(length(1..=80)))]
     title: String,
-    text: Option<String>,
+    /// The text. Empty by default.
+    #[attr(default = "")]
+    text: String,
+    /// The ID, which is derived from the title.
+    #[attr(computed, use_state_for_unknown)]
     id: Option<String>,
 }
 
@@ -20,22 +26,7 @@ impl Resource for Note {
     type State = State;
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description("A note.")
-            .attribute(
-                Attribute::string("title")
-                    .required()
-                    .force_new()
-                    .validate(validate::length(1..=80))
-                    .description("The title. Changing it replaces the note."),
-            )
-            .attribute(Attribute::string("text").default("").description("The text. Empty by default."))
-            .attribute(
-                Attribute::string("id")
-                    .computed()
-                    .use_state_for_unknown()
-                    .description("The ID, which is derived from the title."),
-            )
+        Schema::for_type::<State>()
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
@@ -45,7 +36,7 @@ impl Resource for Note {
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
         let title = import.id()?.to_owned();
         let id = Some(format!("note-{title}"));
-        import.set_state(&State { title, text: Some(String::new()), id })
+        import.set_state(&State { title, text: String::new(), id })
     }
 }
 
