@@ -256,7 +256,7 @@ mod tests {
         for (name, expected) in [
             ("_ZN9hashbrown3map4make17h01234567890abcdeE", "hashbrown"),
             (
-                "_ZN79_$LT$serde_json..value..Value$u20$as$u20$core..fmt..Debug$GT$3fmt17h01234567890abcdeE",
+                "_ZN61_$LT$serde_json..value..Value$u20$as$u20$core..fmt..Debug$GT$3fmt17h01234567890abcdeE",
                 "serde_json",
             ),
             ("main.main", "main"),

@@ -56,7 +56,7 @@ impl ValueKind {
             (["init"], "from-module", _) | (_, _, "DIR") => Self::Directory,
             (_, _, "PATH" | "FILE" | "TARGET" | "DIR|FILE" | "CORE.wasm") => Self::File,
             (_, "invoke", _) => Self::ConfiguredAction,
-            (_, _, "PLUGIN" | "FURTHER" | "FILE|ADDRESS") => Self::Plugin,
+            (_, _, "PLUGIN" | "FURTHER" | "FILE|ADDRESS" | "ADDRESS|FILE") => Self::Plugin,
             (["taint" | "untaint"], ..) | (_, "replace", _) => Self::ManagedInstance,
             (["state", ..], _, "ADDRESS" | "SOURCE" | "DESTINATION") => Self::StateAddress,
             (["import"], "", "ADDRESS") => Self::ConfiguredResource,
