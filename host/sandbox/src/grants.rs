@@ -97,9 +97,12 @@ impl Grants {
     }
 
     /// Whether instances have open directories. A component that neither declares files nor has a grant
-    /// for a directory has none, so its runtime does not search for files.
+    /// for a directory has none, so its runtime does not search for files. While a policy is learnt, the
+    /// accesses of every component are observed.
     pub(crate) fn has_directories(&self) -> bool {
-        self.declared.filesystem || !self.files.directories().is_empty()
+        self.declared.filesystem
+            || !self.files.directories().is_empty()
+            || self.monitor.policy().is_learning()
     }
 
     /// Whether clocks and randomness return the same values in each run.
