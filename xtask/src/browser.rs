@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::process;
 
 /// The maximum time for one request.
-const TIMEOUT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_mins(2);
 /// The maximum size of a response.
 const MAX_RESPONSE: u64 = 64 << 20;
 

@@ -49,7 +49,7 @@ pub(crate) fn rows(workspace: &Workspace, directory: &Path, wardian: &Path) -> R
     match browser::missing() {
         Some(reason) => note(&format!("skipped the first paint of the page: {reason}")),
         None => {
-            rows.push(row("page, first paint", "ms", first_paint(&file, plan.changes)?, PAINT_MILLISECONDS))
+            rows.push(row("page, first paint", "ms", first_paint(&file, plan.changes)?, PAINT_MILLISECONDS));
         }
     }
     step.done("measured");

@@ -56,8 +56,11 @@ fn plan() -> Value {
                 "tags": {"Name": format!("node-{index}"), "release": release},
             })
         };
-        let (actions, before) =
-            if index % 3 == 0 { (json!(["create"]), Value::Null) } else { (json!(["update"]), side("v1")) };
+        let (actions, before) = if index.is_multiple_of(3) {
+            (json!(["create"]), Value::Null)
+        } else {
+            (json!(["update"]), side("v1"))
+        };
         json!({
             "address": format!("module.service[\"s{}\"].aws_instance.node[{index}]", index % 97),
             "mode": "managed", "type": "aws_instance", "name": "node",

@@ -274,7 +274,8 @@ fn component_in_messages(messages: &str, directory: &Path) -> Option<PathBuf> {
             && message["manifest_path"].as_str().map(Path::new) == Some(&*manifest)
             && is_component_target(&message["target"]);
         let files = message["filenames"].as_array().filter(|_| is_own)?;
-        let is_component = |file: &&str| file.ends_with(".wasm");
+        let is_component =
+            |file: &&str| Path::new(file).extension().is_some_and(|extension| extension == "wasm");
         files.iter().filter_map(Value::as_str).find(is_component).map(PathBuf::from)
     })
 }

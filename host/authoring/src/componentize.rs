@@ -334,6 +334,8 @@ fn retain_exports(resolve: &mut Resolve, world: WorldId, facts: &ModuleFacts) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use wasm_encoder::{
         CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection, ImportSection, Module,
         TypeSection,
@@ -371,11 +373,11 @@ mod tests {
 
     #[test]
     fn definitions_include_each_file() {
-        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
         let mut files: Vec<String> = std::fs::read_dir(directory)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name.ends_with(".wit"))
+            .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "wit"))
             .collect();
         files.sort();
         assert_eq!(files, DEFINITIONS.map(|(name, _)| name));

@@ -160,7 +160,8 @@ impl Documentation {
             let folder = format!("docs/{folder}");
             for name in names_in(&directory.join(&folder))? {
                 let path = format!("{folder}/{name}");
-                if !name.ends_with(".md") || self.pages.contains_key(&path) {
+                let is_page = Path::new(&name).extension().is_some_and(|extension| extension == "md");
+                if !is_page || self.pages.contains_key(&path) {
                     continue;
                 }
                 let text = read_optional(&directory.join(&path))?;

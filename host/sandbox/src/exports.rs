@@ -29,7 +29,7 @@ pub(crate) struct LinkedProvider {
 
 #[derive(Clone)]
 enum LinkedCalls {
-    Complete(provider::GuestIndices),
+    Complete(Box<provider::GuestIndices>),
     Parts(Box<LinkedParts>),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct ProviderExports {
 }
 
 enum Calls {
-    Complete(Complete),
+    Complete(Box<Complete>),
     Parts(Box<Parts>),
 }
 
@@ -81,7 +81,7 @@ impl LinkedProvider {
         }
         let configured_form = part!(configured_form, "configured-form");
         let calls = if exports(PROVIDER) {
-            LinkedCalls::Complete(provider::GuestIndices::new(&component)?)
+            LinkedCalls::Complete(Box::new(provider::GuestIndices::new(&component)?))
         } else {
             LinkedCalls::Parts(Box::new(LinkedParts {
                 base: provider_base::GuestIndices::new(&component)?,
@@ -128,7 +128,9 @@ impl LinkedProvider {
             };
         }
         let calls = match &self.calls {
-            LinkedCalls::Complete(complete) => Calls::Complete(complete.load(&mut store, instance)?),
+            LinkedCalls::Complete(complete) => {
+                Calls::Complete(Box::new(complete.load(&mut store, instance)?))
+            }
             LinkedCalls::Parts(parts) => Calls::Parts(Box::new(Parts {
                 base: parts.base.load(&mut store, instance)?,
                 ephemeral_resources: load!(parts.ephemeral_resources),

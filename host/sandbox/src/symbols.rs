@@ -4,6 +4,7 @@
 //! the code section of the module. The sections are read when a plugin fails, which is rare. Cost: linear
 //! in the size of the component.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use addr2line::Context;
@@ -84,7 +85,7 @@ impl Symbols {
                 line.push_str(" at ");
                 line.push_str(&file);
                 if let Some(number) = number {
-                    line.push_str(&format!(":{number}"));
+                    let _ = write!(line, ":{number}");
                 }
             }
             lines.push(crate::output::printable(&line));

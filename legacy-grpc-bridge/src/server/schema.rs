@@ -72,7 +72,6 @@ pub(super) fn of_five(schema: &ProviderSchema) -> Result<five::get_provider_sche
             .into_iter()
             .map(|(name, schema)| (name, five::ActionSchema { schema: Some(schema) }))
             .collect(),
-        ..five::get_provider_schema::Response::default()
     })
 }
 

@@ -67,7 +67,8 @@ impl Writer<'_> {
         depth: usize,
         pending: &mut Vec<NestedSection<'a>>,
     ) {
-        let groups: [(&str, fn(Setting) -> bool); 3] = [
+        type Group = (&'static str, fn(Setting) -> bool);
+        let groups: [Group; 3] = [
             ("Required", Setting::is_required),
             ("Optional", Setting::is_optional),
             ("Read-Only", |setting| setting == Setting::Computed),

@@ -184,7 +184,7 @@ fn evaluate(
             Ok(None)
         }
         // Files of text that is not shown need not exist.
-        ["tffile", ..] | ["codefile", ..] if conditions.iter().any(|one| !one.holds) => Ok(None),
+        ["tffile" | "codefile", ..] if conditions.iter().any(|one| !one.holds) => Ok(None),
         ["tffile", file] => file_block(None, file, fields, directory).map(Some),
         ["codefile", language, file] => file_block(quoted(language), file, fields, directory).map(Some),
         [field] if field.starts_with('.') => {

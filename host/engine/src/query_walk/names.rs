@@ -1,6 +1,7 @@
 //! The names of generated resources: the name of the list, followed by numbers.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 
 use wardian_address::InstanceKey;
 use wardian_config::Resource;
@@ -36,7 +37,7 @@ impl ResourceNames {
         if !address.key.is_none()
             && let Some(position) = keys.iter().position(|key| *key == address.key)
         {
-            prefix.push_str(&format!("_{position}"));
+            let _ = write!(prefix, "_{position}");
         }
         while !self.used.insert((address.type_name.clone(), prefix.clone())) {
             prefix.push_str("_list");

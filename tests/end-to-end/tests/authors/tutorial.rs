@@ -33,7 +33,7 @@ pub(crate) fn parts(document: &str) -> Result<Vec<Part>, String> {
         let mut words = info.split_whitespace();
         let language = words.next().unwrap_or_default();
         if let Some(path) = words.find_map(|word| word.strip_prefix("file=")) {
-            let content = block.iter().map(|(_, line)| format!("{line}\n")).collect();
+            let content = block.iter().flat_map(|(_, line)| [line, "\n"]).collect();
             parts.push(Part::File { path: path.to_owned(), content });
         } else if language == "console" {
             commands(&block, &mut parts)?;

@@ -143,7 +143,7 @@ fn failures_after_recorded_states_lose_and_duplicate_nothing() {
             let limit = Duration::from_micros(chance.below(400_000));
             let begun = Instant::now();
             // The time in which components are loaded is not interesting.
-            while begun.elapsed() < Duration::from_secs(60)
+            while begun.elapsed() < Duration::from_mins(1)
                 && !apply.has_ended()
                 && !project.has(".terraform.tfstate.journal")
             {

@@ -1,5 +1,7 @@
 //! Reviews of plans: `plan -summary`, `plan -concise`, and `show` with `-html`, `-markdown` and `-summary`.
 
+#![allow(clippy::unwrap_used, reason = "a test ends there")]
+
 use std::io::Read as _;
 use std::process::Stdio;
 

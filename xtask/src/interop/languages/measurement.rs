@@ -31,8 +31,8 @@ pub(super) fn table(binary: &Path, target: &Path, components: &[Component]) -> R
         fs::write(
             project.join("terraform.rc"),
             format!(
-                "provider_installation {{\n  dev_overrides {{\n    \"{ADDRESS}\" = {:?}\n  }}\n}}\n",
-                project.join("plugins")
+                "provider_installation {{\n  dev_overrides {{\n    \"{ADDRESS}\" = \"{}\"\n  }}\n}}\n",
+                project.join("plugins").display()
             ),
         )?;
         write_configuration(&project, 1)?;

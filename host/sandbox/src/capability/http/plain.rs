@@ -216,7 +216,7 @@ impl Host for GuestState {
         };
         let mut interruption = self.ends_on(&head);
         let sending = self.requests().sender.begin(outgoing, timeouts(&head.timeouts));
-        let answer = or_interrupted(interruption.as_mut(), sending).await;
+        let answer = Box::pin(or_interrupted(interruption.as_mut(), sending)).await;
         self.respond(answer, interruption)
     }
 
