@@ -327,6 +327,8 @@ impl Report<'_> {
 mod tests {
     use std::sync::Arc;
 
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::schema::{Deprecation, Description, IdentityAttribute, NestedObject, Parameter};
 
@@ -356,7 +358,10 @@ mod tests {
 
     fn text(schema: &ProviderSchema) -> String {
         let mistakes = schema_mistakes(schema, "dns");
-        mistakes.iter().map(|one| format!("{:?} {one}\n", one.kind)).collect()
+        mistakes.iter().fold(String::new(), |mut text, one| {
+            let _ = writeln!(text, "{:?} {one}", one.kind);
+            text
+        })
     }
 
     #[test]

@@ -185,14 +185,16 @@ fn cargo_environment(project: &Project) -> Option<Vec<(String, String)>> {
     Some(variables.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-/// Replaces durations and sizes, and removes the progress of the build.
+/// Replaces durations, sizes and the path of the component, and removes the progress of the build.
 fn without_times(text: &str) -> String {
+    const COMPONENT: &str = "terraform_provider_dns.wasm";
     let mut shown = String::new();
     for line in text.lines().filter(|line| !line.starts_with("  compiling ")) {
         let line = match line.split_once(" in ") {
             Some((start, rest)) if rest.starts_with(|first: char| first.is_ascii_digit()) => {
                 format!("{start} in [TIME]")
             }
+            _ if line.ends_with(COMPONENT) => format!("│    [PROJECT]/{COMPONENT}"),
             _ => line.to_owned(),
         };
         shown.push_str(&line);

@@ -65,16 +65,16 @@ struct Part {
 }
 
 impl State {
-    fn stored(self, context: &Context<'_, Client>) -> Result<Self> {
+    fn stored(self, context: &Context<'_, Client>) -> Self {
         let parts: i128 = self.part.iter().map(|part| part.count.unwrap_or(1)).sum();
         let has_pin = context.config().is_some_and(|config| !config.is_null("pin"));
-        Ok(Self {
+        Self {
             id: Some(self.id.unwrap_or_else(|| context.client().id(&self.name))),
             total: Some(self.quantity * (1 + parts)),
             locked: Some(has_pin),
             size: self.size.map(|size| Size { area: Some(size.width * size.height), ..size }),
             ..self
-        })
+        }
     }
 }
 
@@ -155,7 +155,7 @@ impl Resource<Client> for Item {
     fn create(&self, plan: State, context: &mut Context<'_, Client>) -> Result<State> {
         assert!(plan.name != "broken", "the shelf is broken");
         let quantity = plan.quantity;
-        let state = plan.stored(context)?;
+        let state = plan.stored(context);
         log::write(log::Level::Info, "item stored", &[("id", state.id.as_deref().unwrap_or_default())]);
         if quantity > CAPACITY {
             let partial = State { quantity: CAPACITY, total: Some(CAPACITY), ..state };
@@ -204,21 +204,21 @@ impl Resource<Client> for Item {
 
 impl Update<Client> for Item {
     fn update(&self, _: State, plan: State, context: &mut Context<'_, Client>) -> Result<State> {
-        plan.stored(context)
+        Ok(plan.stored(context))
     }
 }
 
 struct Lookup;
 
 #[derive(Serialize, Deserialize)]
-struct Ids {
+struct ItemIds {
     names: Vec<String>,
     ids: Option<BTreeMap<String, String>>,
     count: Option<usize>,
 }
 
 impl DataSource<Client> for Lookup {
-    type State = Ids;
+    type State = ItemIds;
 
     fn schema(&self) -> Schema {
         Schema::new()
@@ -230,9 +230,9 @@ impl DataSource<Client> for Lookup {
             .attribute(Attribute::number("count").computed().description("The number of names."))
     }
 
-    fn read(&self, config: Ids, context: &mut Context<'_, Client>) -> Result<Ids> {
+    fn read(&self, config: ItemIds, context: &mut Context<'_, Client>) -> Result<ItemIds> {
         let ids = config.names.iter().map(|name| (name.clone(), context.client().id(name))).collect();
-        Ok(Ids { count: Some(config.names.len()), ids: Some(ids), ..config })
+        Ok(ItemIds { count: Some(config.names.len()), ids: Some(ids), ..config })
     }
 }
 
