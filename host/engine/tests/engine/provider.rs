@@ -33,6 +33,9 @@ pub struct World {
 /// A function that changes a response before it is returned.
 pub type Change<Q, A> = Option<Box<dyn Fn(&Q, &mut A) + Send>>;
 
+/// Returns the objects that an apply records.
+pub type RecordedObjects = Box<dyn Fn(&ApplyRequest) -> Vec<Value> + Send>;
+
 /// Misbehaviour that is selected by the test instead of the configuration.
 #[derive(Default)]
 pub struct Twist {
@@ -43,7 +46,7 @@ pub struct Twist {
     pub apply: Change<ApplyRequest, ApplyResponse>,
     pub look_up: Change<ReadDataSourceRequest, ReadDataSourceResponse>,
     /// Returns the objects that an apply records before it makes the change.
-    pub record: Option<Box<dyn Fn(&ApplyRequest) -> Vec<Value> + Send>>,
+    pub record: Option<RecordedObjects>,
     /// Whether an object exists as soon as its ID is recorded.
     pub records_ids: bool,
     pub capabilities: ServerCapabilities,

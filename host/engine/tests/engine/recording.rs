@@ -6,19 +6,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_engine::{StateSink, StopSignal, stop_channel};
-use wardian_plugin::ApplyRequest;
 use wardian_state::{Attributes, Instance, Object, State};
 use wardian_value::{Type, Value};
 
 use crate::fixture::{Fixture, Recorded, addresses};
+use crate::provider::RecordedObjects;
 
 /// Records the planned object with this ID and label, and unknown values as they are.
-fn recording(id: &'static str) -> Option<Box<dyn Fn(&ApplyRequest) -> Vec<Value> + Send>> {
-    Some(Box::new(move |request| {
+fn recording(id: &'static str) -> RecordedObjects {
+    Box::new(move |request| {
         let object =
             if request.planned_state.is_null() { &request.prior_state } else { &request.planned_state };
         vec![object.with_attribute("id", Value::string(id))]
-    }))
+    })
 }
 
 fn thing(rest: &str) -> String {
@@ -34,7 +34,7 @@ fn stored(state: &State) -> Option<(Arc<Object>, serde_json::Value)> {
 #[test]
 fn failed_creation_is_stored_as_tainted_with_the_recorded_value() {
     let mut fixture = Fixture::new();
-    fixture.twist(|twist| twist.record = recording("early"));
+    fixture.twist(|twist| twist.record = Some(recording("early")));
     fixture.apply_errors(&thing("mischief = \"fail\"\n secret = \"hunter22\""));
     let (object, attributes) = stored(&fixture.state).unwrap();
     assert!(object.is_tainted());
@@ -51,7 +51,7 @@ fn failed_creation_is_stored_as_tainted_with_the_recorded_value() {
 fn failed_update_keeps_the_recorded_value_and_is_not_tainted() {
     let mut fixture = Fixture::new();
     fixture.apply(&thing(""));
-    fixture.twist(|twist| twist.record = recording("later"));
+    fixture.twist(|twist| twist.record = Some(recording("later")));
     fixture.apply_errors(&thing("mischief = \"fail\"\n size = 7"));
     let (object, attributes) = stored(&fixture.state).unwrap();
     assert!(!object.is_tainted());
@@ -61,14 +61,14 @@ fn failed_update_keeps_the_recorded_value_and_is_not_tainted() {
 #[test]
 fn returned_state_replaces_the_record() {
     let mut fixture = Fixture::new();
-    fixture.twist(|twist| twist.record = recording("early"));
+    fixture.twist(|twist| twist.record = Some(recording("early")));
     fixture.apply_errors(&thing("mischief = \"fail half way\""));
     assert_eq!(stored(&fixture.state).unwrap().1["id"], "thing-1");
     fixture.apply(&thing(""));
     assert_eq!(stored(&fixture.state).unwrap().1["id"], "thing-3");
     // A response without an object means that the object does not exist.
     let mut fixture = Fixture::new();
-    fixture.twist(|twist| twist.record = recording("early"));
+    fixture.twist(|twist| twist.record = Some(recording("early")));
     fixture.apply_errors(&thing("mischief = \"apply nothing\""));
     assert_eq!(addresses(&fixture.state), Vec::<String>::new());
 }
@@ -112,7 +112,7 @@ fn record_that_does_not_fit_is_rejected() {
 #[test]
 fn second_interrupt_keeps_the_recorded_state() {
     let mut fixture = Fixture::new();
-    fixture.twist(|twist| twist.record = recording("early"));
+    fixture.twist(|twist| twist.record = Some(recording("early")));
     let configuration = thing("mischief = \"never end\"");
     let plan = fixture.plan(&configuration);
     let run = fixture.run_with_modules(&configuration, &[]).unwrap();
@@ -255,7 +255,7 @@ fn random_ends_of_applies_lose_and_duplicate_nothing() {
 #[test]
 fn record_is_committed_before_the_call_continues() {
     let mut fixture = Fixture::new();
-    fixture.twist(|twist| twist.record = recording("early"));
+    fixture.twist(|twist| twist.record = Some(recording("early")));
     let (_, recorded) = fixture.apply_with(&thing(""), &[], &wardian_engine::PlanOptions::default());
     assert_eq!(recorded.len(), 2, "the record and the outcome: {recorded:?}");
 }

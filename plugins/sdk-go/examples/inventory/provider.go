@@ -145,7 +145,7 @@ func (lookup) Schema() sdk.Schema {
 		Attributes: sdk.Attributes{
 			"names": {Type: sdk.List(sdk.String), Required: true, Description: "The names of the items."},
 			"ids":   {Type: sdk.Map(sdk.String), Computed: true, Description: "The ID of each name."},
-			"count": {Type: sdk.Number, Computed: true, Description: "The number of names."},
+			"found": {Type: sdk.Number, Computed: true, Description: "The number of names."},
 		},
 	}
 }
@@ -155,7 +155,7 @@ func (lookup) Read(config sdk.Object, context *sdk.Context) (sdk.Object, error) 
 	for _, name := range names {
 		ids[name.(string)] = context.Client.(client).id(name.(string))
 	}
-	return config.With(sdk.Object{"ids": ids, "count": len(names)}), nil
+	return config.With(sdk.Object{"ids": ids, "found": len(names)}), nil
 }
 
 type document struct{}

@@ -125,14 +125,14 @@ class Lookup extends DataSource {
       attributes: {
         names: attribute.list(types.string).required().description("The names of the items."),
         ids: attribute.map(types.string).computed().description("The ID of each name."),
-        count: attribute.number().computed().description("The number of names."),
+        found: attribute.number().computed().description("The number of names."),
       },
     });
   }
 
   read({ names }, { client }) {
     const ids = Object.fromEntries(names.map((name) => [name, `${client.prefix}-${slug(name)}`]));
-    return { names, ids, count: names.length };
+    return { names, ids, found: names.length };
   }
 }
 

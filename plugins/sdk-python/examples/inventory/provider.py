@@ -143,14 +143,14 @@ class Lookup(DataSource):
             attributes={
                 "names": list_of(STRING, required=True, description="The names of the items."),
                 "ids": map_of(STRING, computed=True, description="The ID of each name."),
-                "count": number(computed=True, description="The number of names."),
+                "found": number(computed=True, description="The number of names."),
             },
         )
 
     def read(self, config: State, context: Context) -> State:
         names = config["names"]
         ids = {name: f"{context.client}-{slug(name)}" for name in names}
-        return {"names": names, "ids": ids, "count": len(names)}
+        return {"names": names, "ids": ids, "found": len(names)}
 
 
 class Document(DataSource):

@@ -47,7 +47,7 @@ fn apply_is_reviewed_and_approved() {
     tmux.enters("wardian apply -review -var release=v2");
     tmux.shows("1 replace");
     tmux.shows("random_pet.name");
-    tmux.shows("forces replacement");
+    tmux.shows("forces replace");
     assert!(tmux.has_alternate_screen());
     tmux.resize(60, 20);
     tmux.shows("?: help");
@@ -136,6 +136,7 @@ fn signals_suspension_and_crashes_restore_the_terminal() {
     tmux.shows("1 replace");
     let status = Command::new("kill").arg("-TERM").arg(project.read("pid").trim()).status();
     assert!(status.unwrap().success());
+    tmux.shows("Error: Interrupted");
     assert_restored(&tmux);
     tmux.enters("clear; wardian crash -place=view; echo code=$?");
     tmux.shows("code=11");

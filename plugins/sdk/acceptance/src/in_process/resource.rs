@@ -194,17 +194,16 @@ impl ResourceCalls for InProcessWire {
     }
 }
 
+/// Records a state, its private data and its identity.
+type RecordFunction = Box<dyn Fn(Vec<u8>, Vec<u8>, Option<Vec<u8>>) -> Result<(), String> + Send>;
+
 /// Returns a function that records a state with the engine, and waits until it is stored. It is called on the
 /// provider's thread.
-fn record_function(
-    context: &CallContext,
-    ty: &Type,
-    identity: Option<&Type>,
-) -> Option<impl Fn(Vec<u8>, Vec<u8>, Option<Vec<u8>>) -> Result<(), String> + Send + 'static> {
+fn record_function(context: &CallContext, ty: &Type, identity: Option<&Type>) -> Option<RecordFunction> {
     let recorder = Arc::clone(context.recorder()?);
     let runtime = tokio::runtime::Handle::current();
     let (ty, identity_type) = (ty.clone(), identity.cloned());
-    Some(move |state: Vec<u8>, private: Vec<u8>, identity: Option<Vec<u8>>| {
+    Some(Box::new(move |state: Vec<u8>, private: Vec<u8>, identity: Option<Vec<u8>>| {
         let invalid = |failure: PluginFailure| match failure {
             PluginFailure::InvalidResponse(problem) => problem,
             _ => "the recorded state does not match its schema".to_owned(),
@@ -216,7 +215,7 @@ fn record_function(
                 .map_err(invalid)?,
         };
         runtime.block_on(recorder.record(recorded)).map_err(|problem| problem.to_string())
-    })
+    }))
 }
 
 fn read_request(

@@ -214,7 +214,7 @@ struct Lookup;
 struct ItemIds {
     names: Vec<String>,
     ids: Option<BTreeMap<String, String>>,
-    count: Option<usize>,
+    found: Option<usize>,
 }
 
 impl DataSource<Client> for Lookup {
@@ -227,12 +227,12 @@ impl DataSource<Client> for Lookup {
                 Attribute::list("names", Type::String).required().description("The names of the items."),
             )
             .attribute(Attribute::map("ids", Type::String).computed().description("The ID of each name."))
-            .attribute(Attribute::number("count").computed().description("The number of names."))
+            .attribute(Attribute::number("found").computed().description("The number of names."))
     }
 
     fn read(&self, config: ItemIds, context: &mut Context<'_, Client>) -> Result<ItemIds> {
         let ids = config.names.iter().map(|name| (name.clone(), context.client().id(name))).collect();
-        Ok(ItemIds { count: Some(config.names.len()), ids: Some(ids), ..config })
+        Ok(ItemIds { found: Some(config.names.len()), ids: Some(ids), ..config })
     }
 }
 
