@@ -203,7 +203,11 @@ fn random_ends_of_applies_lose_and_duplicate_nothing() {
     for moment in 0..300_u64 {
         let mischiefs: Vec<String> = (0..6)
             .map(|_| {
-                format!("\"{}\"", ["", "fail", "take a while", "fail half way", ""][chance.below(5) as usize])
+                format!(
+                    "\"{}\"",
+                    ["", "fail", "take a while", "fail half way", ""]
+                        [usize::try_from(chance.below(5)).unwrap()]
+                )
             })
             .collect();
         let configuration = |mischiefs: &[String]| {

@@ -143,7 +143,7 @@ impl EphemeralResource for TokenResource {
 
     fn open(&self, _: Token, context: &mut Context<'_>) -> Result<Opened<Token>> {
         context.set_private(b"1".to_vec());
-        let renew = Renew::At(clock::system_time() + Duration::from_secs(60));
+        let renew = Renew::At(clock::system_time() + Duration::from_mins(1));
         Ok(Opened { state: Token { value: Some("secret".into()) }, renew })
     }
 
@@ -268,7 +268,7 @@ fn ephemeral_resources_are_renewed() {
     with_clock(&TestClock::starting_at(UNIX_EPOCH), || {
         let mut token = harness.ephemeral("cloud_token", json!({})).unwrap();
         assert_eq!(token.object().get::<String>("value").unwrap(), "secret");
-        assert_eq!(token.renew_at(), Some(SystemTime::UNIX_EPOCH + Duration::from_secs(60)));
+        assert_eq!(token.renew_at(), Some(SystemTime::UNIX_EPOCH + Duration::from_mins(1)));
         assert_diagnostic(&token.renew().unwrap(), "", "Renewed");
         assert_eq!((token.renew_at(), token.private()), (None, &b"1+"[..]));
         token.close().unwrap();
