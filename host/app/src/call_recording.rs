@@ -282,7 +282,7 @@ impl Provider for RecordingProvider {
         state: Value,
     ) -> GenerateConfigResponse {
         let call = self.begin(context, "generate-resource-config", Some(&type_name), |fields| {
-            fields.value("state", &state)
+            fields.value("state", &state);
         });
         let response = self.provider.generate_resource_config(context, type_name, state).await;
         call.end(|fields| {
