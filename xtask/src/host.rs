@@ -14,8 +14,8 @@ use crate::workspace::Workspace;
 /// wasmtime. A test in this module verifies this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Selection {
-    /// The `wardian` binary. The SDK has no binary; it is selected because it enables the same
-    /// features as the plugins.
+    /// The `wardian` binary. The SDK and its acceptance tests have no binary; they are selected because
+    /// they enable the same features as the plugins and their tests.
     Program,
     /// The complete workspace, with the examples that the benchmark runs.
     Workspace,
@@ -24,7 +24,9 @@ pub(crate) enum Selection {
 impl Selection {
     fn arguments(self) -> &'static [&'static str] {
         match self {
-            Self::Program => &["--package=wardian-cli", "--package=wardian-sdk", "--bins"],
+            Self::Program => {
+                &["--package=wardian-cli", "--package=wardian-sdk", "--package=wardian-acceptance", "--bins"]
+            }
             Self::Workspace => &["--workspace", "--bins", "--examples"],
         }
     }
@@ -55,8 +57,9 @@ mod tests {
     #[test]
     fn all_package_selections_resolve_the_same_features() {
         let workspace = Workspace::load().unwrap();
-        let program =
-            resolved(&workspace, &["--package=wardian-cli", "--package=wardian-sdk", "--edges=normal,build"]);
+        let packages = Selection::Program.arguments().iter().filter(|argument| **argument != "--bins");
+        let arguments: Vec<&str> = packages.copied().chain(["--edges=normal,build"]).collect();
+        let program = resolved(&workspace, &arguments);
         let everything = resolved(&workspace, &["--workspace", "--edges=normal,build,dev"]);
         let others: Vec<&String> = program.difference(&everything).collect();
         assert!(program.len() > 100, "{}", program.len());

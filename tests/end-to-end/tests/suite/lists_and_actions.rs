@@ -157,7 +157,7 @@ fn actions_are_planned_and_invoked() {
 fn requested_actions_are_invoked_alone() {
     let Some(project) = project(&[("actions.tf", ACTIONS)]) else { return };
     assert_seen!("actions_invoke_plan", project.run("plan -invoke=action.fleet_restart.web").success());
-    let line = "apply -auto-approve -invoke='action.fleet_restart.web[\"web-1\"]'";
+    let line = "apply -auto-approve '-invoke=action.fleet_restart.web[\"web-1\"]'";
     assert_seen!("actions_invoke_apply", project.run(line).success());
     assert!(project.state()["resources"].as_array().is_none_or(Vec::is_empty));
     assert_seen!(
@@ -208,7 +208,8 @@ fn mistakes_in_actions_are_reported() {
         ("actions_bad_config", "name = \"cache\"", "nam = \"cache\""),
         ("actions_bad_type", "\"fleet_restart\" \"cache\"", "\"fleet_reboot\" \"cache\""),
     ] {
-        let Some(project) = project(&[("actions.tf", &ACTIONS.replace(from, to))]) else { return };
+        let Some(project) = project(&[("actions.tf", ACTIONS)]) else { return };
+        project.write("actions.tf", ACTIONS.replace(from, to));
         assert_seen!(name, project.run("validate").ended_with(1));
     }
 }
