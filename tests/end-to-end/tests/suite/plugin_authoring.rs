@@ -239,7 +239,6 @@ fn plugin_dev_builds_plans_and_tests_a_new_project() {
         failed.errors.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
     assert!(text.contains("no greeting"), "{}", failed.text());
     assert!(text.contains("src/greeting.rs:"), "{}", failed.text());
-    assert!(!text.contains("unwrap_failed"), "{}", failed.text());
     project.write("terraform-provider-dns/src/greeting.rs", greeting);
     // A test that fails.
     let wrong = note.replace("assert_eq!(note.get::<String>(\"id\"), \"note-a\")", "assert_eq!(1, 2)");

@@ -56,7 +56,7 @@ fn apply_is_reviewed_and_approved() {
     tmux.resize(10, 2);
     tmux.shows("Enlarge");
     tmux.resize(100, 30);
-    tmux.shows("forces replacement");
+    tmux.shows("forces replace");
     tmux.types("?");
     tmux.shows("Show these keys");
     tmux.press(&["Escape"]);
