@@ -187,7 +187,6 @@ impl<'a> Sides<'a> {
 /// Returns whether scalars are equal, ignoring marks.
 fn same(before: &Value, after: &Value) -> bool {
     (before.is_null() && after.is_null())
-        || (!before.is_known() && !after.is_known())
         || before == after
         || (before.marks() != after.marks() && before.clone().unmark() == after.clone().unmark())
 }
