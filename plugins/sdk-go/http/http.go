@@ -1,6 +1,6 @@
 // Package http sends HTTP requests through the host, which checks each request against policy and
 // provides TLS. Redirects are returned, not followed. The package net/http does not work in a
-// component, because Go has no outgoing sockets there; package transport adapts its clients.
+// component, because Go has no outgoing sockets there.
 package http
 
 import (
