@@ -4,6 +4,7 @@
 //! directory, no CLI configuration. All tests share a cache of compiled plugins. Each plugin is
 //! therefore compiled once. The module `filters` replaces text that differs from run to run.
 
+mod component_toolchain;
 mod corpus;
 pub mod diagnostics;
 mod differences;
@@ -21,6 +22,7 @@ mod terraform;
 mod tmux;
 pub mod wasm;
 
+pub use component_toolchain::component_toolchain;
 pub use corpus::{OpenCases, case_files};
 pub use differences::differences;
 pub use layout::lay_out;

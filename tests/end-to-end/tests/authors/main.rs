@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tutorial::Part;
-use wardian_end_to_end::{Project, binary};
+use wardian_end_to_end::{Project, binary, component_toolchain};
 
 /// The file in which the shell leaves its directory for the next command.
 const DIRECTORY_FILE: &str = ".directory-of-the-shell";
@@ -22,18 +22,22 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+/// The environment variables of [`component_toolchain`].
+type Toolchain = [(&'static str, PathBuf); 2];
+
 /// A reader's shell.
 struct Reader {
     home: Project,
     directory: PathBuf,
+    toolchain: Toolchain,
 }
 
 impl Reader {
-    fn new() -> Self {
+    fn new(toolchain: Toolchain) -> Self {
         let home = Project::new(&[]);
         fs::create_dir(home.path("work")).unwrap();
         let directory = home.path("work");
-        Self { home, directory }
+        Self { home, directory, toolchain }
     }
 
     fn write(&self, path: &str, content: &str) {
@@ -55,10 +59,6 @@ impl Reader {
     }
 
     fn shell(&self) -> Command {
-        let user = |name: &str, default: &str| {
-            let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-            std::env::var_os(name).map_or_else(|| home.join(default), PathBuf::from)
-        };
         let mut path = binary().parent().unwrap().as_os_str().to_owned();
         path.push(":");
         path.push(std::env::var_os("PATH").unwrap_or_default());
@@ -72,8 +72,7 @@ impl Reader {
         shell
             .current_dir(&self.directory)
             .env("PATH", path)
-            .env("CARGO_HOME", user("CARGO_HOME", ".cargo"))
-            .env("RUSTUP_HOME", user("RUSTUP_HOME", ".rustup"))
+            .envs(self.toolchain.clone())
             .env("CARGO_TERM_COLOR", "never")
             .env("WARDIAN_SDK_PATH", root().join("plugins/sdk"))
             .env_remove("WARDIAN_OFFLINE")
@@ -82,27 +81,11 @@ impl Reader {
     }
 }
 
-/// Returns the reason why the tutorial cannot be executed, if there is one.
-fn missing_tool() -> Option<String> {
-    let library =
-        Command::new("rustc").args(["--print", "target-libdir", "--target", "wasm32-wasip2"]).output();
-    match library {
-        Err(error) => Some(format!("rustc cannot be started: {error}")),
-        Ok(output) if !Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir() => {
-            Some("rustc has no target wasm32-wasip2".to_owned())
-        }
-        Ok(_) => None,
-    }
-}
-
 #[test]
 fn tutorial_works_word_for_word() {
-    if let Some(reason) = missing_tool() {
-        println!("skipped: {reason}");
-        return;
-    }
+    let Some(toolchain) = component_toolchain() else { return };
     let document = fs::read_to_string(root().join("docs/authors.md")).unwrap();
-    let mut reader = Reader::new();
+    let mut reader = Reader::new(toolchain);
     for part in tutorial::parts(&document).unwrap() {
         match part {
             Part::File { path, content } => reader.write(&path, &content),

@@ -3,9 +3,8 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use wardian_end_to_end::{Project, assert_seen, assert_seen_text, test_guest};
+use wardian_end_to_end::{Project, assert_seen, assert_seen_text, component_toolchain, test_guest};
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
@@ -162,27 +161,15 @@ fn plugin_check_and_docs_describe_a_component() {
 /// Returns the environment in which cargo builds a project with this repository's dependencies; [`None`] if
 /// the compiler cannot build components.
 fn cargo_environment(project: &Project) -> Option<Vec<(String, String)>> {
-    let libraries = Command::new("rustc").args(["--print=target-libdir", "--target=wasm32-wasip2"]).output();
-    let directory = libraries.ok().filter(|output| output.status.success());
-    let directory = directory.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    if !directory.is_some_and(|directory| Path::new(&directory).is_dir()) {
-        println!("skipped: rustc cannot compile for wasm32-wasip2");
-        return None;
-    }
-    let home = std::env::var("HOME").unwrap_or_default();
-    let cargo = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
-    let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{home}/.rustup"));
+    let toolchain = component_toolchain()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // The versions in this repository's lock file have been downloaded.
     std::fs::copy(root.join("Cargo.lock"), project.path("terraform-provider-dns/Cargo.lock")).ok()?;
     let target = root.join("target/end-to-end/authoring").display().to_string();
-    let variables = [
-        ("CARGO_HOME", cargo),
-        ("RUSTUP_HOME", rustup),
-        ("CARGO_NET_OFFLINE", "true".to_owned()),
-        ("CARGO_TARGET_DIR", target),
-    ];
-    Some(variables.map(|(name, value)| (name.to_owned(), value)).into())
+    let toolchain = toolchain.map(|(name, directory)| (name, directory.display().to_string()));
+    let variables = [("CARGO_NET_OFFLINE", "true".to_owned()), ("CARGO_TARGET_DIR", target)];
+    let all = toolchain.into_iter().chain(variables);
+    Some(all.map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 /// Replaces durations, sizes and the path of the component, and removes the progress of the build.
