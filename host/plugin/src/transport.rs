@@ -8,6 +8,7 @@
 mod decoded_schema;
 mod encoding;
 mod failure;
+mod wit_conversion;
 
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ use crate::schema::ProviderSchema;
 
 pub use decoded_schema::DecodedSchema;
 pub use encoding::{
-    decode_timestamp, encode_function_arguments, encode_optional, encode_value, schema_mismatch,
+    decode_optional, decode_result, decode_timestamp, decode_value, encode_function_arguments,
+    encode_optional, encode_value, schema_mismatch,
 };
 pub use failure::{PluginFailure, decode_field, format_seconds, or_diagnostics};
 

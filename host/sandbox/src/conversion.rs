@@ -4,13 +4,7 @@
 //! and for invalid paths and times. The engine checks whether a value is allowed at its path
 //! (unknown values, changes that were not planned).
 
-use std::time::SystemTime;
-
-use wardian_plugin::transport::{PluginFailure, decode_timestamp, schema_mismatch};
-use wardian_plugin::{
-    ClientCapabilities, DeferredReason, PluginDiagnostic, PluginDiagnostics, RawState, Severity, has_errors,
-};
-use wardian_value::{Path, PathStep, Type, Value, msgpack};
+use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Severity};
 
 use crate::bindings::wardian::plugin::types as wit;
 use crate::output::printable;
@@ -21,37 +15,10 @@ const MAX_DIAGNOSTICS: usize = 100;
 /// to all paths.
 const MAX_DIAGNOSTIC_TEXT: usize = 64 << 10;
 
-/// Decodes bytes as a value of a type. Empty bytes are decoded as null.
-pub(crate) fn decode(what: &str, bytes: &[u8], ty: &Type) -> Result<Value, PluginFailure> {
-    if bytes.is_empty() {
-        return Ok(Value::null(ty.clone()));
-    }
-    msgpack::decode(bytes, ty).map_err(|error| schema_mismatch(what, error))
-}
-
-pub(crate) fn decode_optional(
-    what: &str,
-    bytes: Option<&[u8]>,
-    ty: Option<&Type>,
-) -> Result<Option<Value>, PluginFailure> {
-    match (bytes, ty) {
-        (None, _) => Ok(None),
-        (Some(bytes), Some(ty)) => decode(what, bytes, ty).map(Some),
-        (Some(_), None) => Err(PluginFailure::InvalidResponse(format!("there is no schema for {what}"))),
-    }
-}
-
-/// Decodes a result, which may be absent if the call failed.
-pub(crate) fn decode_result(
-    what: &str,
-    bytes: &[u8],
-    ty: &Type,
-    diagnostics: &[PluginDiagnostic],
-) -> Result<Option<Value>, PluginFailure> {
-    if bytes.is_empty() && has_errors(diagnostics) {
-        return Ok(None);
-    }
-    decode(what, bytes, ty).map(Some)
+wardian_plugin::wit_conversions! {
+    types: crate::bindings::wardian::plugin::types,
+    provider: crate::bindings::exports::wardian::plugin::provider,
+    diagnostics: diagnostics,
 }
 
 /// Converts a component's diagnostics, up to the number that a user can be expected to read. If
@@ -101,10 +68,7 @@ impl DiagnosticRoom {
         }
         self.count -= 1;
         Some(PluginDiagnostic {
-            severity: match diagnostic.severity {
-                wit::Severity::Error => Severity::Error,
-                wit::Severity::Warning => Severity::Warning,
-            },
+            severity: severity(diagnostic.severity),
             summary: beginning(&diagnostic.summary, &mut self.summaries),
             detail: beginning(&diagnostic.detail, &mut self.details),
             attribute: diagnostic.attribute.map(|steps| path(first_steps(steps, &mut self.paths))),
@@ -141,51 +105,10 @@ fn first_steps(mut steps: Vec<wit::PathStep>, room: &mut usize) -> Vec<wit::Path
     steps
 }
 
-/// Converts a path up to the first step that is invalid.
-pub(crate) fn path(steps: Vec<wit::PathStep>) -> Path {
-    let steps: Vec<PathStep> = steps
-        .into_iter()
-        .map_while(|step| match step {
-            wit::PathStep::AttributeName(name) => Some(PathStep::Attribute(name.into())),
-            wit::PathStep::ElementKeyString(key) => Some(PathStep::Key(key.into())),
-            wit::PathStep::ElementKeyInt(index) => u64::try_from(index).ok().map(PathStep::Index),
-        })
-        .collect();
-    Path::from(steps)
-}
-
-pub(crate) fn deferred(reason: Option<wit::DeferredReason>) -> Option<DeferredReason> {
-    reason.map(|reason| match reason {
-        wit::DeferredReason::Unknown => DeferredReason::Unknown,
-        wit::DeferredReason::ResourceConfigUnknown => DeferredReason::ResourceConfigUnknown,
-        wit::DeferredReason::ProviderConfigUnknown => DeferredReason::ProviderConfigUnknown,
-        wit::DeferredReason::AbsentPrerequisite => DeferredReason::AbsentPrerequisite,
-    })
-}
-
-pub(crate) fn capabilities(capabilities: ClientCapabilities) -> wit::ClientCapabilities {
-    wit::ClientCapabilities {
-        deferral_allowed: capabilities.deferral_allowed,
-        write_only_attributes_allowed: capabilities.write_only_attributes_allowed,
-    }
-}
-
-pub(crate) fn raw_state(raw: &RawState) -> wit::RawState {
-    match raw {
-        RawState::Json(json) => wit::RawState::Json(json.as_bytes().to_vec()),
-        RawState::Flatmap(flatmap) => {
-            wit::RawState::Flatmap(flatmap.iter().map(|(k, v)| (k.clone(), v.clone())).collect())
-        }
-    }
-}
-
-/// Converts the time at which to renew an ephemeral resource.
-pub(crate) fn renew_at(at: Option<wit::Timestamp>) -> Result<Option<SystemTime>, PluginFailure> {
-    at.map(|at| decode_timestamp(at.seconds, at.nanoseconds.into())).transpose()
-}
-
 #[cfg(test)]
 mod tests {
+    use wardian_value::Path;
+
     use super::*;
 
     #[test]
@@ -240,13 +163,5 @@ mod tests {
         let steps = |d: &PluginDiagnostic| d.attribute.as_ref().map_or(0, |path| path.steps().len());
         assert!(total(steps) <= MAX_DIAGNOSTIC_TEXT / 8);
         assert!(reported[0].detail.ends_with('\u{2026}'));
-    }
-
-    #[test]
-    fn empty_bytes_are_null_unless_call_failed() {
-        let error = [PluginDiagnostic::error("no", "")];
-        let null = Value::null(Type::String);
-        assert_eq!(decode_result("it", &[], &Type::String, &[]).unwrap(), Some(null));
-        assert_eq!(decode_result("it", &[], &Type::String, &error).unwrap(), None);
     }
 }

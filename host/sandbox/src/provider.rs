@@ -15,8 +15,8 @@ mod resource;
 use std::sync::Arc;
 
 use wardian_plugin::transport::{
-    ConfigurationCalls, DecodedSchema, PluginFailure, WireResult, encode_function_arguments, encode_value,
-    or_diagnostics,
+    ConfigurationCalls, DecodedSchema, PluginFailure, WireResult, decode_value, encode_function_arguments,
+    encode_value, or_diagnostics,
 };
 use wardian_plugin::{
     CallContext, ConfigKind, ConfigureRequest, FunctionError, PluginCall, PluginDiagnostics,
@@ -25,10 +25,7 @@ use wardian_plugin::{
 use wardian_value::{Str, Value};
 use wasmtime::Store;
 
-use crate::bindings::exports::wardian::plugin::provider::{
-    ConfigureProviderRequest, ValidateConfigRequest as ValidateConfig,
-};
-use crate::conversion::{capabilities, decode, diagnostics};
+use crate::conversion::{self, diagnostics};
 use crate::exports::ProviderExports;
 use crate::instance::Running;
 use crate::pool::{Needs, Pool};
@@ -124,12 +121,8 @@ impl ConfigurationCalls for ComponentWire {
         request: ConfigureRequest,
     ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "configure-provider", None);
-        let ty = self.known_schema(context).await?.provider();
-        let request = ConfigureProviderRequest {
-            terraform_version: request.terraform_version.as_str().to_owned(),
-            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
-            client_capabilities: capabilities(request.capabilities),
-        };
+        let schema = self.known_schema(context).await?;
+        let request = or_diagnostics(&call, conversion::configure_request(schema, &request))?;
         or_diagnostics(&call, self.pool.configure(call.clone(), request).await)
     }
 
@@ -146,13 +139,8 @@ impl ConfigurationCalls for ComponentWire {
             ConfigKind::Action => "validate-action-config",
         };
         let call = self.plugin_call(context, name, Some(&request.type_name));
-        let ty = self.known_schema(context).await?.config(kind, &request.type_name);
-        let config = ty.and_then(|ty| encode_value("the configuration", &request.config, ty));
-        let request = ValidateConfig {
-            type_name: request.type_name.as_str().to_owned(),
-            config: or_diagnostics(&call, config)?,
-            client_capabilities: capabilities(request.capabilities),
-        };
+        let schema = self.known_schema(context).await?;
+        let request = or_diagnostics(&call, conversion::validate_request(schema, kind, &request))?;
         let reported = self
             .ask(&call, Needs::Nothing, move |guest, store| {
                 Box::pin(async move {
@@ -191,11 +179,8 @@ impl ConfigurationCalls for ComponentWire {
             .await
             .map_err(failed)?;
         match response {
-            Ok(result) => decode("the result", &result, &function.return_type).map_err(failed),
-            Err(error) => Err(FunctionError {
-                text: crate::output::printable(&error.text),
-                argument: error.function_argument.and_then(|index| usize::try_from(index).ok()),
-            }),
+            Ok(result) => decode_value("the result", &result, &function.return_type).map_err(failed),
+            Err(error) => Err(conversion::function_error(error)),
         }
     }
 

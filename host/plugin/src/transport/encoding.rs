@@ -7,6 +7,7 @@ use wardian_value::{Str, Type, Value, msgpack};
 
 use super::decoded_schema::DecodedSchema;
 use super::failure::PluginFailure;
+use crate::diagnostic::{PluginDiagnostic, has_errors};
 use crate::schema::Function;
 
 /// The range of timestamps in the protocol, in seconds since 1970.
@@ -35,6 +36,49 @@ pub fn encode_optional(
         (Some(value), Some(ty)) => encode_value(what, value, ty).map(Some),
         (Some(_), None) => Err(PluginFailure::InvalidRequest(format!("there is no schema for {what}"))),
     }
+}
+
+/// Decodes MessagePack as a value of a type. Empty bytes are null.
+///
+/// # Errors
+/// Returns an error if the bytes are not a value of that type.
+pub fn decode_value(what: &str, bytes: &[u8], ty: &Type) -> Result<Value, PluginFailure> {
+    if bytes.is_empty() {
+        return Ok(Value::null(ty.clone()));
+    }
+    msgpack::decode(bytes, ty).map_err(|error| schema_mismatch(what, error))
+}
+
+/// Decodes a value, if there is one.
+///
+/// # Errors
+/// Returns an error if the bytes are not a value of the type, or if the type is missing.
+pub fn decode_optional(
+    what: &str,
+    bytes: Option<&[u8]>,
+    ty: Option<&Type>,
+) -> Result<Option<Value>, PluginFailure> {
+    match (bytes, ty) {
+        (None, _) => Ok(None),
+        (Some(bytes), Some(ty)) => decode_value(what, bytes, ty).map(Some),
+        (Some(_), None) => Err(PluginFailure::InvalidResponse(format!("there is no schema for {what}"))),
+    }
+}
+
+/// Decodes a result, which may be absent if the call failed.
+///
+/// # Errors
+/// Returns an error if the bytes are not a value of that type.
+pub fn decode_result(
+    what: &str,
+    bytes: &[u8],
+    ty: &Type,
+    diagnostics: &[PluginDiagnostic],
+) -> Result<Option<Value>, PluginFailure> {
+    if bytes.is_empty() && has_errors(diagnostics) {
+        return Ok(None);
+    }
+    decode_value(what, bytes, ty).map(Some)
 }
 
 /// Encodes a function's arguments according to its signature. Also returns the signature.
@@ -84,6 +128,14 @@ pub fn decode_timestamp(seconds: i64, nanoseconds: i64) -> Result<SystemTime, Pl
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_bytes_are_null_unless_call_failed() {
+        let error = [PluginDiagnostic::error("no", "")];
+        let decode = |diagnostics| decode_result("it", &[], &Type::String, diagnostics).ok();
+        assert_eq!(decode(&[]), Some(Some(Value::null(Type::String))));
+        assert_eq!(decode(&error), Some(None));
+    }
 
     #[test]
     fn decode_timestamp_is_exact_before_and_after_1970() {

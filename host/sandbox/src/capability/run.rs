@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use tokio::sync::watch;
-use wardian_plugin::transport::PluginFailure;
+use wardian_plugin::transport::{PluginFailure, decode_optional, decode_value};
 use wardian_plugin::{RecordError as Problem, RecordedState as Recorded};
 use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi_io::async_trait;
@@ -20,7 +20,6 @@ use wasmtime_wasi_io::poll::{DynPollable, Pollable, subscribe};
 use super::Capability;
 use crate::bindings::wardian::plugin::interruption::{self, Host as InterruptionHost};
 use crate::bindings::wardian::plugin::run::{self, Host, RecordError, RecordedState};
-use crate::conversion::{decode, decode_optional};
 use crate::interface_name::InterfaceName;
 use crate::output::printable;
 use crate::state::GuestState;
@@ -96,7 +95,7 @@ impl GuestState {
             return Err("the call has no resource type".to_owned());
         };
         let ty = schema.resource(&type_name).map_err(describe)?;
-        let state = decode("the recorded state", &recorded.state, ty).map_err(describe)?;
+        let state = decode_value("the recorded state", &recorded.state, ty).map_err(describe)?;
         let identity = recorded.identity.as_deref();
         let identity = decode_optional("the recorded identity", identity, schema.identity(&type_name));
         let identity = identity.map_err(describe)?;

@@ -3,19 +3,14 @@
 //! The response is a WIT resource of the component, from which the results are fetched one by one.
 //! Therefore, the instance remains in use until the last result.
 
-use wardian_plugin::transport::{
-    DecodedSchema, PluginFailure, StreamingCalls, WireResult, decode_field, encode_value, or_diagnostics,
-};
+use wardian_plugin::transport::{PluginFailure, StreamingCalls, WireResult, or_diagnostics};
 use wardian_plugin::{
-    ActionRequest, CallContext, ConfigKind, Continue, ListEvent, ListRequest, PlanActionResponse, PluginCall,
-    PluginDiagnostics, ValidateListRequest,
+    ActionRequest, CallContext, Continue, ListEvent, ListRequest, PlanActionResponse, PluginDiagnostics,
+    ValidateListRequest,
 };
-use wardian_value::{Str, Type};
 
 use super::ComponentWire;
-use crate::bindings::exports::wardian::plugin::provider as wit;
-use crate::conversion::{capabilities, decode_optional, deferred, diagnostics};
-use crate::output::printable;
+use crate::conversion::{self, diagnostics};
 use crate::pool::Needs;
 
 /// Maximum number of listed objects that one call to the component returns.
@@ -29,17 +24,7 @@ impl StreamingCalls for ComponentWire {
     ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "validate-list-resource-config", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = or_diagnostics(&call, schema.list_resource(&request.type_name))?;
-        let include = &request.include_resource_object;
-        let request = wit::ValidateListResourceConfigRequest {
-            type_name: request.type_name.as_str().to_owned(),
-            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
-            include_resource_object: or_diagnostics(
-                &call,
-                encode_value("include_resource", include, &Type::Bool),
-            )?,
-            limit: or_diagnostics(&call, encode_value("the limit", &request.limit, &Type::Number))?,
-        };
+        let request = or_diagnostics(&call, conversion::validate_list_request(schema, &request))?;
         let reported = self
             .ask(&call, Needs::Nothing, |guest, store| {
                 Box::pin(async move { guest.call_validate_list_resource_config(store, &request).await })
@@ -57,13 +42,7 @@ impl StreamingCalls for ComponentWire {
         let call = self.plugin_call(context, "list-resource", Some(&request.type_name));
         let type_name = request.type_name.clone();
         let schema = self.known_schema(context).await?;
-        let ty = or_diagnostics(&call, schema.list_resource(&type_name))?;
-        let request = wit::ListResourceRequest {
-            type_name: request.type_name.as_str().to_owned(),
-            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
-            include_resource_object: request.include_resource_object,
-            limit: request.limit,
-        };
+        let request = or_diagnostics(&call, conversion::list_request(schema, &request))?;
         let drawn = async {
             let mut lease = self.pool.lease(context, Needs::Configuration).await?;
             let events = lease
@@ -81,7 +60,7 @@ impl StreamingCalls for ComponentWire {
                     break;
                 }
                 for event in batch {
-                    if found(list_event(&call, schema, &type_name, event)) == Continue::Stop {
+                    if found(conversion::list_event(&call, schema, &type_name, event)) == Continue::Stop {
                         break 'all;
                     }
                 }
@@ -100,16 +79,14 @@ impl StreamingCalls for ComponentWire {
         request: ActionRequest,
     ) -> WireResult<PlanActionResponse> {
         let call = self.plugin_call(context, "plan-action", Some(&request.action_type));
-        let request = or_diagnostics(&call, action_request(self.known_schema(context).await?, &request))?;
+        let schema = self.known_schema(context).await?;
+        let request = or_diagnostics(&call, conversion::action_request(schema, &request))?;
         let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_plan_action(store, &request).await })
             })
             .await?;
-        Ok(PlanActionResponse {
-            deferred: deferred(answer.deferred),
-            diagnostics: diagnostics(answer.diagnostics),
-        })
+        Ok(conversion::plan_action_response(answer))
     }
 
     async fn invoke_action(
@@ -119,7 +96,8 @@ impl StreamingCalls for ComponentWire {
         progress: &mut (dyn FnMut(String) + Send),
     ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "invoke-action", Some(&request.action_type));
-        let request = or_diagnostics(&call, action_request(self.known_schema(context).await?, &request))?;
+        let schema = self.known_schema(context).await?;
+        let request = or_diagnostics(&call, conversion::action_request(schema, &request))?;
         let drawn = async {
             let mut lease = self.pool.lease(context, Needs::Configuration).await?;
             let events = lease
@@ -133,55 +111,15 @@ impl StreamingCalls for ComponentWire {
                         Box::pin(async move { guest.next_action_event(store, events).await })
                     })
                     .await?;
-                match event {
-                    Some(wit::ActionEvent::Progress(text)) => progress(printable(&text)),
-                    Some(wit::ActionEvent::Completed(reported)) => break diagnostics(reported),
-                    None => {
-                        return Err(PluginFailure::InvalidResponse(
-                            "the action ended without reporting whether it succeeded".into(),
-                        ));
-                    }
+                match conversion::action_event(event)? {
+                    Err(text) => progress(text),
+                    Ok(reported) => break reported,
                 }
             };
             lease.call(call.clone(), |_, store| Box::pin(events.resource_drop_async(store))).await?;
             lease.give_back();
-            Ok(reported)
+            Ok::<_, PluginFailure>(reported)
         };
         or_diagnostics(&call, drawn.await)
     }
-}
-
-fn list_event(
-    call: &PluginCall,
-    schema: &DecodedSchema,
-    type_name: &Str,
-    event: wit::ListEvent,
-) -> ListEvent {
-    let mut reported = diagnostics(event.diagnostics);
-    let identity = decode_optional("the identity", event.identity.as_deref(), schema.identity(type_name));
-    let identity = decode_field(call, &mut reported, identity);
-    let object =
-        decode_optional("the object", event.resource_object.as_deref(), schema.resource(type_name).ok());
-    let resource_object = decode_field(call, &mut reported, object);
-    ListEvent {
-        identity,
-        display_name: printable(&event.display_name),
-        resource_object,
-        diagnostics: reported,
-    }
-}
-
-fn action_request(
-    schema: &DecodedSchema,
-    request: &ActionRequest,
-) -> Result<wit::ActionRequest, PluginFailure> {
-    Ok(wit::ActionRequest {
-        action_type: request.action_type.as_str().to_owned(),
-        config: encode_value(
-            "the configuration",
-            &request.config,
-            schema.config(ConfigKind::Action, &request.action_type)?,
-        )?,
-        client_capabilities: capabilities(request.capabilities),
-    })
 }

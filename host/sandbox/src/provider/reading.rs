@@ -1,16 +1,14 @@
 //! Calls for data sources and ephemeral resources.
 
-use wardian_plugin::transport::{ReadingCalls, WireResult, decode_field, encode_value, or_diagnostics};
+use wardian_plugin::transport::{ReadingCalls, WireResult, or_diagnostics};
 use wardian_plugin::{
-    CallContext, ConfigKind, OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes,
+    CallContext, OpenEphemeralRequest, OpenEphemeralResponse, PluginDiagnostics, PrivateBytes,
     ReadDataSourceRequest, ReadDataSourceResponse, RenewEphemeralResponse,
 };
 use wardian_value::Str;
 
 use super::ComponentWire;
-use super::resource::meta;
-use crate::bindings::exports::wardian::plugin::provider as wit;
-use crate::conversion::{capabilities, decode_result, deferred, diagnostics, renew_at};
+use crate::conversion::{self, diagnostics};
 use crate::pool::Needs;
 
 impl ReadingCalls for ComponentWire {
@@ -21,22 +19,15 @@ impl ReadingCalls for ComponentWire {
     ) -> WireResult<ReadDataSourceResponse> {
         let call = self.plugin_call(context, "read-data-source", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = or_diagnostics(&call, schema.config(ConfigKind::DataSource, &request.type_name))?;
-        let request = wit::ReadDataSourceRequest {
-            type_name: request.type_name.as_str().to_owned(),
-            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
-            provider_meta: or_diagnostics(&call, meta(schema, request.provider_meta.as_ref()))?,
-            client_capabilities: capabilities(request.capabilities),
-        };
-        let response = self
+        let type_name = request.type_name.clone();
+        let request = or_diagnostics(&call, conversion::read_data_source_request(schema, &request))?;
+        let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_read_data_source(store, &request).await })
             })
             .await?;
-        let mut reported = diagnostics(response.diagnostics);
-        let state = decode_result("what was read", &response.state, ty, &reported);
-        let state = decode_field(&call, &mut reported, state);
-        Ok(ReadDataSourceResponse { state, deferred: deferred(response.deferred), diagnostics: reported })
+        let response = conversion::read_data_source_response(&call, schema, &type_name, answer);
+        or_diagnostics(&call, response)
     }
 
     async fn open(
@@ -46,28 +37,14 @@ impl ReadingCalls for ComponentWire {
     ) -> WireResult<OpenEphemeralResponse> {
         let call = self.plugin_call(context, "open-ephemeral-resource", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = or_diagnostics(&call, schema.config(ConfigKind::EphemeralResource, &request.type_name))?;
-        let request = wit::OpenEphemeralResourceRequest {
-            type_name: request.type_name.as_str().to_owned(),
-            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
-            client_capabilities: capabilities(request.capabilities),
-        };
-        let response = self
+        let type_name = request.type_name.clone();
+        let request = or_diagnostics(&call, conversion::open_request(schema, &request))?;
+        let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_open_ephemeral_resource(store, &request).await })
             })
             .await?;
-        let mut reported = diagnostics(response.diagnostics);
-        let result = decode_result("what was opened", &response.result, ty, &reported);
-        let result = decode_field(&call, &mut reported, result);
-        let renew_at = decode_field(&call, &mut reported, renew_at(response.renew_at));
-        Ok(OpenEphemeralResponse {
-            result,
-            renew_at,
-            private: response.private.into(),
-            deferred: deferred(response.deferred),
-            diagnostics: reported,
-        })
+        or_diagnostics(&call, conversion::open_response(&call, schema, &type_name, answer))
     }
 
     async fn renew(
@@ -78,14 +55,12 @@ impl ReadingCalls for ComponentWire {
     ) -> WireResult<RenewEphemeralResponse> {
         let call = self.plugin_call(context, "renew-ephemeral-resource", Some(&type_name));
         let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
-        let response = self
+        let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_renew_ephemeral_resource(store, &name, &private).await })
             })
             .await?;
-        let mut reported = diagnostics(response.diagnostics);
-        let renew_at = decode_field(&call, &mut reported, renew_at(response.renew_at));
-        Ok(RenewEphemeralResponse { renew_at, private: response.private.into(), diagnostics: reported })
+        Ok(conversion::renew_response(&call, answer))
     }
 
     async fn close_ephemeral(
@@ -96,11 +71,11 @@ impl ReadingCalls for ComponentWire {
     ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "close-ephemeral-resource", Some(&type_name));
         let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
-        let response = self
+        let answer = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_close_ephemeral_resource(store, &name, &private).await })
             })
             .await?;
-        Ok(diagnostics(response))
+        Ok(diagnostics(answer))
     }
 }

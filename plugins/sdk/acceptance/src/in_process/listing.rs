@@ -1,17 +1,14 @@
 //! Streaming calls: listing objects, and actions. The host fetches their results in several calls.
 
-use wardian_plugin::transport::{
-    DecodedSchema, PluginFailure, StreamingCalls, WireResult, decode_field, encode_value, or_diagnostics,
-};
+use wardian_plugin::transport::{StreamingCalls, WireResult, or_diagnostics};
 use wardian_plugin::{
-    ActionRequest, CallContext, ConfigKind, Continue, ListEvent, ListRequest, PlanActionResponse, PluginCall,
-    PluginDiagnostics, ValidateListRequest, printable,
+    ActionRequest, CallContext, Continue, ListEvent, ListRequest, PlanActionResponse, PluginDiagnostics,
+    ValidateListRequest,
 };
 use wardian_sdk::bindings::exports::wardian::plugin::provider as wit;
-use wardian_value::{Str, Type};
 
 use super::InProcessWire;
-use super::conversion::{capabilities, decode_optional, deferred, diagnostics};
+use super::conversion::{self, diagnostics};
 
 /// Maximum number of listed objects that one call returns.
 const AT_A_TIME: u32 = 32;
@@ -24,18 +21,7 @@ impl StreamingCalls for InProcessWire {
     ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "validate-list-resource-config", Some(&request.type_name));
         let schema = self.known_schema(context).await?;
-        let ty = or_diagnostics(&call, schema.list_resource(&request.type_name))?;
-        let encode = |what, value, ty| or_diagnostics(&call, encode_value(what, value, ty));
-        let request = wit::ValidateListResourceConfigRequest {
-            type_name: request.type_name.as_str().to_owned(),
-            config: encode("the configuration", &request.config, ty)?,
-            include_resource_object: encode(
-                "include_resource",
-                &request.include_resource_object,
-                &Type::Bool,
-            )?,
-            limit: encode("the limit", &request.limit, &Type::Number)?,
-        };
+        let request = or_diagnostics(&call, conversion::validate_list_request(schema, &request))?;
         let reported = self.ask(&call, move |guest| guest.provider.validate_list(&request)).await?;
         Ok(diagnostics(reported))
     }
@@ -49,13 +35,7 @@ impl StreamingCalls for InProcessWire {
         let call = self.plugin_call(context, "list-resource", Some(&request.type_name));
         let type_name = request.type_name.clone();
         let schema = self.known_schema(context).await?;
-        let ty = or_diagnostics(&call, schema.list_resource(&type_name))?;
-        let request = wit::ListResourceRequest {
-            type_name: request.type_name.as_str().to_owned(),
-            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
-            include_resource_object: request.include_resource_object,
-            limit: request.limit,
-        };
+        let request = or_diagnostics(&call, conversion::list_request(schema, &request))?;
         let key = self
             .ask(&call, move |guest| {
                 let (key, list) = (guest.new_key(), guest.provider.list(&request));
@@ -73,7 +53,7 @@ impl StreamingCalls for InProcessWire {
                 break;
             }
             for event in batch {
-                if found(list_event(&call, schema, &type_name, event)) == Continue::Stop {
+                if found(conversion::list_event(&call, schema, &type_name, event)) == Continue::Stop {
                     break 'all;
                 }
             }
@@ -88,12 +68,10 @@ impl StreamingCalls for InProcessWire {
         request: ActionRequest,
     ) -> WireResult<PlanActionResponse> {
         let call = self.plugin_call(context, "plan-action", Some(&request.action_type));
-        let request = or_diagnostics(&call, action_request(self.known_schema(context).await?, &request))?;
+        let schema = self.known_schema(context).await?;
+        let request = or_diagnostics(&call, conversion::action_request(schema, &request))?;
         let answer = self.ask(&call, move |guest| guest.provider.plan_action(&request)).await?;
-        Ok(PlanActionResponse {
-            deferred: deferred(answer.deferred),
-            diagnostics: diagnostics(answer.diagnostics),
-        })
+        Ok(conversion::plan_action_response(answer))
     }
 
     async fn invoke_action(
@@ -103,7 +81,8 @@ impl StreamingCalls for InProcessWire {
         progress: &mut (dyn FnMut(String) + Send),
     ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "invoke-action", Some(&request.action_type));
-        let request = or_diagnostics(&call, action_request(self.known_schema(context).await?, &request))?;
+        let schema = self.known_schema(context).await?;
+        let request = or_diagnostics(&call, conversion::action_request(schema, &request))?;
         let key = self
             .ask(&call, move |guest| {
                 let (key, action) = (guest.new_key(), guest.provider.invoke_action(&request));
@@ -119,46 +98,11 @@ impl StreamingCalls for InProcessWire {
             event
         };
         loop {
-            match self.ask(&call, next).await? {
-                Some(wit::ActionEvent::Progress(text)) => progress(printable(&text)),
-                Some(wit::ActionEvent::Completed(reported)) => return Ok(diagnostics(reported)),
-                None => {
-                    let problem = "the action ended without reporting whether it succeeded".to_owned();
-                    return or_diagnostics(&call, Err(PluginFailure::InvalidResponse(problem)));
-                }
+            let event = self.ask(&call, next).await?;
+            match or_diagnostics(&call, conversion::action_event(event))? {
+                Err(text) => progress(text),
+                Ok(reported) => return Ok(reported),
             }
         }
     }
-}
-
-fn list_event(
-    call: &PluginCall,
-    schema: &DecodedSchema,
-    type_name: &Str,
-    event: wit::ListEvent,
-) -> ListEvent {
-    let mut reported = diagnostics(event.diagnostics);
-    let identity = decode_optional("the identity", event.identity.as_deref(), schema.identity(type_name));
-    let identity = decode_field(call, &mut reported, identity);
-    let object =
-        decode_optional("the object", event.resource_object.as_deref(), schema.resource(type_name).ok());
-    let resource_object = decode_field(call, &mut reported, object);
-    ListEvent {
-        identity,
-        display_name: printable(&event.display_name),
-        resource_object,
-        diagnostics: reported,
-    }
-}
-
-fn action_request(
-    schema: &DecodedSchema,
-    request: &ActionRequest,
-) -> Result<wit::ActionRequest, PluginFailure> {
-    let ty = schema.config(ConfigKind::Action, &request.action_type)?;
-    Ok(wit::ActionRequest {
-        action_type: request.action_type.as_str().to_owned(),
-        config: encode_value("the configuration", &request.config, ty)?,
-        client_capabilities: capabilities(request.capabilities),
-    })
 }

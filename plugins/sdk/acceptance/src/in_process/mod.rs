@@ -15,18 +15,17 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 use wardian_plugin::transport::{
-    ConfigurationCalls, DecodedSchema, PluginFailure, Transport, WireResult, encode_function_arguments,
-    encode_value, or_diagnostics,
+    ConfigurationCalls, DecodedSchema, PluginFailure, Transport, WireResult, decode_value,
+    encode_function_arguments, encode_value, or_diagnostics,
 };
 use wardian_plugin::{
     CallContext, ConfigKind, ConfigureRequest, FunctionError, PluginCall, PluginDiagnostics, Provider,
     ValidateConfigRequest, has_errors,
 };
-use wardian_sdk::bindings::exports::wardian::plugin::provider as wit;
 use wardian_value::{Str, Value, json};
 
 use crate::environment::{Environment, ReturnedIdentities};
-use conversion::{capabilities, decode, diagnostics};
+use conversion::diagnostics;
 use thread::{Guest, ProviderThread};
 
 pub(crate) use thread::ProviderFactory;
@@ -122,12 +121,8 @@ impl ConfigurationCalls for InProcessWire {
         request: ConfigureRequest,
     ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "configure-provider", None);
-        let ty = self.known_schema(context).await?.provider();
-        let request = wit::ConfigureProviderRequest {
-            terraform_version: request.terraform_version.as_str().to_owned(),
-            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
-            client_capabilities: capabilities(request.capabilities),
-        };
+        let schema = self.known_schema(context).await?;
+        let request = or_diagnostics(&call, conversion::configure_request(schema, &request))?;
         or_diagnostics(&call, self.thread.configure(request).await).map(diagnostics)
     }
 
@@ -144,12 +139,8 @@ impl ConfigurationCalls for InProcessWire {
             ConfigKind::Action => "validate-action-config",
         };
         let call = self.plugin_call(context, function, Some(&request.type_name));
-        let ty = or_diagnostics(&call, self.known_schema(context).await?.config(kind, &request.type_name))?;
-        let request = wit::ValidateConfigRequest {
-            type_name: request.type_name.as_str().to_owned(),
-            config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
-            client_capabilities: capabilities(request.capabilities),
-        };
+        let schema = self.known_schema(context).await?;
+        let request = or_diagnostics(&call, conversion::validate_request(schema, kind, &request))?;
         let reported = self
             .ask(&call, move |guest| match kind {
                 ConfigKind::Resource => guest.provider.validate_resource(&request),
@@ -177,11 +168,8 @@ impl ConfigurationCalls for InProcessWire {
         let called = name.as_str().to_owned();
         let answer = self.thread.call(move |guest| guest.provider.call_function(&called, &arguments)).await;
         match answer.map_err(failed)? {
-            Ok(bytes) => decode("the result", &bytes, &function.return_type).map_err(failed),
-            Err(error) => Err(FunctionError {
-                text: error.text,
-                argument: error.function_argument.and_then(|index| usize::try_from(index).ok()),
-            }),
+            Ok(bytes) => decode_value("the result", &bytes, &function.return_type).map_err(failed),
+            Err(error) => Err(conversion::function_error(error)),
         }
     }
 
