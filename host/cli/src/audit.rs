@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wardian_app::sentence;
 use wardian_diagnostic::Diagnostic;
-use wardian_monitor::DeniedUse;
+use wardian_legacy_grpc_bridge::server::ServerNotes;
+use wardian_monitor::{AuditLog, DeniedUse};
+use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Severity};
 use wardian_policy::POLICY_FILE_NAME;
 
 use crate::command_context::CommandContext;
@@ -33,6 +36,44 @@ pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
             let detail = sentence(&format!("{failure}; all later accesses were denied"));
             Err(Failure::error("Audit log is not complete", detail))
         }
+    }
+}
+
+/// Reports the denials of a served plugin to the host that it serves, each once. The host shows no report at
+/// the end, and the plugin's own error names no rule.
+pub(crate) struct DenialNotes {
+    log: Arc<AuditLog>,
+    program: &'static str,
+    reported: Mutex<BTreeSet<String>>,
+}
+
+impl DenialNotes {
+    pub(crate) fn new(context: &CommandContext) -> Self {
+        let program = context.shell.product().command();
+        Self { log: Arc::clone(&context.app.audit_log), program, reported: Mutex::default() }
+    }
+}
+
+impl ServerNotes for DenialNotes {
+    fn take(&self) -> PluginDiagnostics {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut new = self.log.denials();
+        new.retain(|denied| {
+            let DeniedUse { record, .. } = denied;
+            reported.insert(format!(
+                "{:?}",
+                (&record.plugin, record.capability, &record.target, &record.access, &record.arguments)
+            ))
+        });
+        if new.is_empty() {
+            return PluginDiagnostics::new();
+        }
+        vec![PluginDiagnostic {
+            severity: Severity::Warning,
+            summary: "Denied by policy".to_owned(),
+            detail: denials_text(&new, self.program),
+            attribute: None,
+        }]
     }
 }
 

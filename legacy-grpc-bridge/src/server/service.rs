@@ -12,8 +12,8 @@ use prost::Message;
 use tonic::{Code, Status};
 use wardian_plugin::{
     ApplyRequest, CallContext, ConfigKind, ConfigureRequest, ImportRequest, ImportTarget, MoveRequest,
-    OpenEphemeralRequest, PlanRequest, Provider, ProviderSchema, ReadDataSourceRequest, ReadResourceRequest,
-    Schema, SchemaTable, UpgradeStateRequest, ValidateConfigRequest,
+    OpenEphemeralRequest, PlanRequest, PluginDiagnostics, Provider, ProviderSchema, ReadDataSourceRequest,
+    ReadResourceRequest, Schema, SchemaTable, UpgradeStateRequest, ValidateConfigRequest,
 };
 use wardian_value::{Str, Type, Value};
 
@@ -21,7 +21,7 @@ use super::conversion::{
     capabilities, deferred, diagnostics, given, given_identity, moment, path, raw_state, taken,
     taken_identity, taken_if_there,
 };
-use super::schema;
+use super::{ServerNotes, schema};
 use crate::ProtocolVersion;
 use crate::protocol::tfplugin as m;
 
@@ -29,6 +29,7 @@ use crate::protocol::tfplugin as m;
 pub(super) struct Service {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) version: ProtocolVersion,
+    pub(super) notes: Arc<dyn ServerNotes>,
 }
 
 /// The response to a call.
@@ -55,6 +56,12 @@ fn meta(schema: &ProviderSchema) -> Option<&Type> {
 }
 
 impl Service {
+    /// Converts the provider's diagnostics, and adds the notes of this process.
+    pub(super) fn diagnostics(&self, mut reported: PluginDiagnostics) -> Vec<m::Diagnostic> {
+        reported.extend(self.notes.take());
+        diagnostics(reported)
+    }
+
     /// Serves a provider call.
     pub(super) async fn call(&self, rpc: &str, body: Bytes) -> Answer {
         match rpc {
@@ -112,7 +119,7 @@ impl Service {
             },
             // The diagnostics have the same field number in both protocols.
             (Err(reported), _) => answer(&m::UndecodedProviderSchema {
-                diagnostics: diagnostics(reported),
+                diagnostics: self.diagnostics(reported),
                 ..m::UndecodedProviderSchema::default()
             }),
         }
@@ -128,7 +135,7 @@ impl Service {
                 ProtocolVersion::Five => request.config,
                 ProtocolVersion::Six => None,
             },
-            diagnostics: diagnostics(reported),
+            diagnostics: self.diagnostics(reported),
         })
     }
 
@@ -142,7 +149,7 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
         };
         let reported = self.provider.configure(&CallContext::default(), request).await;
-        answer(&m::configure_provider::Response { diagnostics: diagnostics(reported) })
+        answer(&m::configure_provider::Response { diagnostics: self.diagnostics(reported) })
     }
 
     async fn validate(&self, kind: ConfigKind, body: Bytes) -> Answer {
@@ -164,7 +171,7 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
         };
         let reported = self.provider.validate_config(&CallContext::default(), kind, request).await;
-        answer(&m::validate_resource_config::Response { diagnostics: diagnostics(reported) })
+        answer(&m::validate_resource_config::Response { diagnostics: self.diagnostics(reported) })
     }
 
     async fn upgrade_state(&self, body: Bytes) -> Answer {
@@ -177,7 +184,7 @@ impl Service {
         let response = self.provider.upgrade_resource_state(&CallContext::default(), request).await;
         answer(&m::upgrade_resource_state::Response {
             upgraded_state: given("the upgraded state", response.upgraded.as_ref(), ty)?,
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
         })
     }
 
@@ -194,7 +201,7 @@ impl Service {
                 response.upgraded.as_ref(),
                 ty.as_ref(),
             )?,
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
         })
     }
 
@@ -222,7 +229,7 @@ impl Service {
         let response = self.provider.read_resource(&CallContext::default(), request).await;
         answer(&m::read_resource::Response {
             new_state: given("the new state", response.new_state.as_ref(), ty)?,
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             private: Bytes::copy_from_slice(&response.private),
             deferred: deferred(response.deferred),
             new_identity: given_identity("the identity", response.new_identity.as_ref(), identity.as_ref())?,
@@ -251,7 +258,7 @@ impl Service {
             planned_state: given("the planned state", response.planned_state.as_ref(), ty)?,
             requires_replace: response.requires_replace.iter().map(path).collect(),
             planned_private: Bytes::copy_from_slice(&response.planned_private),
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             legacy_type_system: response.legacy_type_system,
             deferred: deferred(response.deferred),
             planned_identity: given_identity("the identity", planned_identity, identity.as_ref())?,
@@ -277,7 +284,7 @@ impl Service {
         answer(&m::apply_resource_change::Response {
             new_state: given("the new state", response.new_state.as_ref(), ty)?,
             private: Bytes::copy_from_slice(&response.private),
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             legacy_type_system: response.legacy_type_system,
             new_identity: given_identity("the identity", response.new_identity.as_ref(), identity.as_ref())?,
         })
@@ -307,7 +314,7 @@ impl Service {
         }
         answer(&m::import_resource_state::Response {
             imported_resources,
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             deferred: deferred(response.deferred),
         })
     }
@@ -334,7 +341,7 @@ impl Service {
         let target_identity = response.target_identity.as_ref();
         answer(&m::move_resource_state::Response {
             target_state: given("the target state", response.target_state.as_ref(), ty)?,
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             target_private: Bytes::copy_from_slice(&response.target_private),
             target_identity: given_identity("the identity", target_identity, identity.as_ref())?,
         })
@@ -351,7 +358,7 @@ impl Service {
             .await;
         answer(&m::generate_resource_config::Response {
             config: given("the configuration", response.config.as_ref(), ty)?,
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
         })
     }
 
@@ -368,7 +375,7 @@ impl Service {
         let response = self.provider.read_data_source(&CallContext::default(), request).await;
         answer(&m::read_data_source::Response {
             state: given("the state", response.state.as_ref(), ty)?,
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             deferred: deferred(response.deferred),
         })
     }
@@ -384,7 +391,7 @@ impl Service {
         };
         let response = self.provider.open_ephemeral_resource(&CallContext::default(), request).await;
         answer(&m::open_ephemeral_resource::Response {
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             renew_at: moment(response.renew_at),
             result: given("the result", response.result.as_ref(), ty)?,
             private: Some(Bytes::copy_from_slice(&response.private)),
@@ -401,7 +408,7 @@ impl Service {
             .renew_ephemeral_resource(&CallContext::default(), name, private.as_ref().into())
             .await;
         answer(&m::renew_ephemeral_resource::Response {
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             renew_at: moment(response.renew_at),
             private: Some(Bytes::copy_from_slice(&response.private)),
         })
@@ -415,7 +422,7 @@ impl Service {
             .provider
             .close_ephemeral_resource(&CallContext::default(), name, private.as_ref().into())
             .await;
-        answer(&m::close_ephemeral_resource::Response { diagnostics: diagnostics(reported) })
+        answer(&m::close_ephemeral_resource::Response { diagnostics: self.diagnostics(reported) })
     }
 
     async fn function(&self, body: Bytes) -> Answer {
@@ -454,10 +461,11 @@ mod tests {
     use wardian_builtin::BuiltInProvider;
 
     use super::*;
+    use crate::server::NoNotes;
 
     async fn asked<A: Message + Default>(rpc: &str) -> A {
         let provider = Arc::new(BuiltInProvider::new("."));
-        let service = Service { provider, version: ProtocolVersion::Five };
+        let service = Service { provider, version: ProtocolVersion::Five, notes: Arc::new(NoNotes) };
         A::decode(service.call(rpc, Bytes::new()).await.unwrap()).unwrap()
     }
 
@@ -482,8 +490,11 @@ mod tests {
 
     #[tokio::test]
     async fn unknown_calls_are_unimplemented() {
-        let service =
-            Service { provider: Arc::new(BuiltInProvider::new(".")), version: ProtocolVersion::Six };
+        let service = Service {
+            provider: Arc::new(BuiltInProvider::new(".")),
+            version: ProtocolVersion::Six,
+            notes: Arc::new(NoNotes),
+        };
         let refused = service.call("GetStates", Bytes::new()).await.unwrap_err();
         assert_eq!(refused.code(), Code::Unimplemented);
     }

@@ -49,7 +49,7 @@ impl Service {
             type_name: request.type_name.into(),
         };
         let reported = self.provider.validate_list_resource_config(&CallContext::default(), request).await;
-        answer(&m::validate_list_resource_config::Response { diagnostics: diagnostics(reported) })
+        answer(&m::validate_list_resource_config::Response { diagnostics: self.diagnostics(reported) })
     }
 
     async fn list(&self, body: Bytes, send: &mut Responses<'_>) -> Result<(), Status> {
@@ -82,7 +82,8 @@ impl Service {
             return Err(status);
         }
         if !reported.is_empty() && !stopped {
-            let event = m::list_resource::Event { diagnostic: diagnostics(reported), ..Default::default() };
+            let event =
+                m::list_resource::Event { diagnostic: self.diagnostics(reported), ..Default::default() };
             send(event.encode_to_vec().into());
         }
         Ok(())
@@ -95,7 +96,7 @@ impl Service {
             .await?;
         let response = self.provider.plan_action(&CallContext::default(), request).await;
         answer(&m::plan_action::Response {
-            diagnostics: diagnostics(response.diagnostics),
+            diagnostics: self.diagnostics(response.diagnostics),
             deferred: deferred(response.deferred),
         })
     }
@@ -112,7 +113,7 @@ impl Service {
             send(event(Kind::Progress(Progress { message })));
         };
         let reported = self.provider.invoke_action(&CallContext::default(), request, &mut progress).await;
-        send(event(Kind::Completed(Completed { diagnostics: diagnostics(reported) })));
+        send(event(Kind::Completed(Completed { diagnostics: self.diagnostics(reported) })));
         Ok(())
     }
 
