@@ -3,7 +3,7 @@
 //! | page | from |
 //! |---|---|
 //! | `docs/index.md` | the provider's configuration, `examples/provider/provider.tf` |
-//! | `docs/resources/NAME.md` | a resource type, `examples/resources/TYPE/resource.tf` and `import.sh` |
+//! | `docs/resources/NAME.md` | a resource type, `examples/resources/TYPE/resource.tf`, `import-by-identity.tf`, `import-by-string-id.tf` and `import.sh` |
 //! | `docs/data-sources/NAME.md` | a data source, `examples/data-sources/TYPE/data-source.tf` |
 //! | `docs/ephemeral-resources/NAME.md` | an ephemeral resource, `examples/ephemeral-resources/TYPE/ephemeral-resource.tf` |
 //! | `docs/list-resources/NAME.md` | a list resource, `examples/list-resources/TYPE/list-resource.tfquery.hcl` |
@@ -18,6 +18,7 @@
 //!
 //! Cost: linear in the size of the schemas and of the files.
 
+pub mod layout;
 mod page;
 mod schema_text;
 mod template;
@@ -31,14 +32,14 @@ use wardian_diagnostic::system_reason;
 use wardian_files::read_regular;
 use wardian_plugin::ProviderSchema;
 
-use page::{Page, PageKind};
+use page::{ImportExample, Page, PageKind};
 pub use template::TemplateProblem;
 
 /// Maximum size of an example or a template.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The size from which registries do not show the rest of a page.
-pub const MAX_PAGE_BYTES: usize = 500 << 10;
+pub const MAX_PAGE_BYTES: usize = 500_000;
 
 /// The line in the front matter of pages that this program has written.
 const MARKER: &str =
@@ -111,15 +112,18 @@ impl Documentation {
         if example.is_none() {
             self.missing_examples.push(example_path.clone());
         }
-        let import = match page.import_path() {
-            Some(path) => read(&path)?.map(|text| (path, text)),
-            None => None,
-        };
+        let mut imports = BTreeMap::new();
+        for kind in ImportExample::ALL {
+            let Some(path) = page.import_path(kind) else { continue };
+            if let Some(text) = read(&path)? {
+                imports.insert(kind, (path, text));
+            }
+        }
         let fields = template::Fields {
             page,
             type_name: source.type_name,
             example: example.map(|text| (example_path, text)),
-            import,
+            imports,
             schema: page.schema_text(&mut self.missing_descriptions),
         };
         let relative = path.strip_prefix("docs/").unwrap_or(&path);

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use wardian_plugin::{Block, Deprecation, Function, ProviderSchema};
+use wardian_plugin::{Block, Deprecation, Function, IdentitySchema, ProviderSchema};
 
 use super::DocumentationError;
 use super::schema_text;
 use super::template::Fields;
+use crate::scaffold::PROVIDER_PREFIX;
 
 /// The kind of object that a page describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +84,43 @@ impl PageKind {
     }
 }
 
+/// The kinds of examples of an import, in the order of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ImportExample {
+    ByIdentity,
+    ById,
+    Command,
+}
+
+impl ImportExample {
+    pub(super) const ALL: [Self; 3] = [Self::ByIdentity, Self::ById, Self::Command];
+
+    fn file(self) -> &'static str {
+        match self {
+            Self::ByIdentity => "import-by-identity.tf",
+            Self::ById => "import-by-string-id.tf",
+            Self::Command => "import.sh",
+        }
+    }
+
+    fn introduction(self) -> &'static str {
+        match self {
+            Self::ByIdentity => {
+                "With Terraform 1.12 or later, an [`import` block](https://developer.hashicorp.com/terraform/language/import) \
+                 with the attribute `identity` imports an existing object:"
+            }
+            Self::ById => {
+                "With Terraform 1.5 or later, an [`import` block](https://developer.hashicorp.com/terraform/language/import) \
+                 with the attribute `id` imports an existing object:"
+            }
+            Self::Command => {
+                "The [`terraform import` command](https://developer.hashicorp.com/terraform/cli/commands/import) \
+                 imports an existing object, for example:"
+            }
+        }
+    }
+}
+
 /// The description of the object in the schema.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Described<'a> {
@@ -96,28 +134,32 @@ pub(super) struct Page<'a> {
     /// The full type name, the function's name, or the provider's type name.
     pub(super) name: &'a str,
     pub(super) described: Described<'a>,
+    /// The identity of a resource type.
+    pub(super) identity: Option<&'a IdentitySchema>,
 }
 
 impl<'a> Page<'a> {
     /// Returns the pages of a provider.
-    pub(super) fn all(schema: &'a ProviderSchema, type_name: &'a str) -> Vec<Self> {
-        let described = Described::Block(&schema.provider.block);
-        let mut pages = vec![Self { kind: PageKind::Provider, name: type_name, described }];
+    pub(super) fn all(schemas: &'a ProviderSchema, type_name: &'a str) -> Vec<Self> {
+        let described = Described::Block(&schemas.provider.block);
+        let mut pages = vec![Self { kind: PageKind::Provider, name: type_name, described, identity: None }];
         let tables = [
-            (PageKind::Resource, &schema.resources),
-            (PageKind::DataSource, &schema.data_sources),
-            (PageKind::EphemeralResource, &schema.ephemeral_resources),
-            (PageKind::ListResource, &schema.list_resources),
-            (PageKind::Action, &schema.actions),
+            (PageKind::Resource, &schemas.resources),
+            (PageKind::DataSource, &schemas.data_sources),
+            (PageKind::EphemeralResource, &schemas.ephemeral_resources),
+            (PageKind::ListResource, &schemas.list_resources),
+            (PageKind::Action, &schemas.actions),
         ];
         for (kind, table) in tables {
             for (name, schema) in table.iter() {
-                pages.push(Self { kind, name, described: Described::Block(&schema.block) });
+                let identity = schemas.identities.get(name).filter(|_| kind == PageKind::Resource);
+                let identity = identity.map(|identity| &**identity);
+                pages.push(Self { kind, name, described: Described::Block(&schema.block), identity });
             }
         }
-        for (name, function) in &schema.functions {
+        for (name, function) in &schemas.functions {
             let described = Described::Function(function);
-            pages.push(Self { kind: PageKind::Function, name, described });
+            pages.push(Self { kind: PageKind::Function, name, described, identity: None });
         }
         pages
     }
@@ -151,8 +193,9 @@ impl<'a> Page<'a> {
     }
 
     /// Returns the path of the example of an import.
-    pub(super) fn import_path(&self) -> Option<String> {
-        (self.kind == PageKind::Resource).then(|| format!("examples/resources/{}/import.sh", self.name))
+    pub(super) fn import_path(&self, import: ImportExample) -> Option<String> {
+        let file = import.file();
+        (self.kind == PageKind::Resource).then(|| format!("examples/resources/{}/{file}", self.name))
     }
 
     pub(super) fn description(&self) -> &'a str {
@@ -185,9 +228,11 @@ impl<'a> Page<'a> {
 
     /// Returns the text of the page without a template.
     pub(super) fn default_text(&self, fields: &Fields<'_>) -> String {
-        let (name, kind, provider) = (self.name, self.kind.title(), fields.type_name);
+        let (name, kind) = (self.name, self.kind.title());
+        let provider = format!("{PROVIDER_PREFIX}{}", fields.type_name);
         let title = match self.kind {
             PageKind::Provider => format!("{name} Provider"),
+            PageKind::Function => format!("{name} function - {provider}"),
             _ => format!("{name} {kind} - {provider}"),
         };
         let heading = match self.kind {
@@ -195,10 +240,15 @@ impl<'a> Page<'a> {
             PageKind::Function => format!("function: {name}"),
             _ => format!("{name} ({kind})"),
         };
-        let mut text = format!("---\npage_title: \"{title}\"\nsubcategory: \"\"\ndescription: |-\n");
+        let mut text = format!("---\npage_title: \"{title}\"\n");
+        // The page of the provider belongs to no category.
+        if self.kind != PageKind::Provider {
+            text.push_str("subcategory: \"\"\n");
+        }
+        text.push_str("description: |-\n");
         // In the front matter, the description is one paragraph of plain text.
         let first = self.description().split("\n\n").next().unwrap_or_default();
-        for line in first.lines() {
+        for line in plain_text(first).lines() {
             let _ = writeln!(text, "  {}", line.trim());
         }
         let _ = write!(text, "---\n\n# {heading}\n");
@@ -216,16 +266,45 @@ impl<'a> Page<'a> {
             let _ = write!(text, "\n## Example Usage\n\n{}\n", code_block(path, example));
         }
         let _ = write!(text, "\n{}\n", fields.schema);
-        if let Some((path, import)) = &fields.import {
-            let _ = write!(
-                text,
-                "\n## Import\n\nThe [`terraform import` command](https://developer.hashicorp.com/terraform/cli/commands/import) \
-                 imports an existing object, for example:\n\n{}\n",
-                code_block(path, import)
-            );
+        let imports = &fields.imports;
+        if imports.is_empty() && self.identity.is_none() {
+            return text;
+        }
+        text.push_str("\n## Import\n");
+        for (kind, (path, import)) in imports {
+            let _ = write!(text, "\n{}\n\n{}\n", kind.introduction(), code_block(path, import));
+        }
+        if let Some(identity) = self.identity {
+            let _ = write!(text, "\n{}\n", schema_text::of_identity(identity));
         }
         text
     }
+}
+
+/// Removes code spans, emphasis and the targets of links from Markdown.
+fn plain_text(markdown: &str) -> String {
+    let mut text = String::with_capacity(markdown.len());
+    let mut rest = markdown;
+    while let Some(start) = rest.find(['`', '*', '[']) {
+        text.push_str(&rest[..start]);
+        let marked = &rest[start..];
+        let link = marked.strip_prefix('[').and_then(|inner| inner.split_once("]("));
+        let link = link.and_then(|(shown, after)| Some((shown, after.split_once(')')?.1)));
+        match link {
+            Some((shown, after)) if !shown.contains('[') => {
+                text.push_str(&shown.replace(['`', '*'], ""));
+                rest = after;
+            }
+            _ => {
+                if marked.starts_with('[') {
+                    text.push('[');
+                }
+                rest = &marked[1..];
+            }
+        }
+    }
+    text.push_str(rest);
+    text
 }
 
 /// Returns a code block with the content of a file.

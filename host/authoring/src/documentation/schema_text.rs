@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use wardian_plugin::{
-    Attribute, AttributeType, Block, BlockNesting, Deprecation, Function, NestedBlock, NestedObject,
-    ObjectNesting, Setting,
+    Attribute, AttributeType, Block, BlockNesting, Deprecation, Function, IdentityAttribute, IdentitySchema,
+    NestedBlock, NestedObject, ObjectNesting, Setting,
 };
-use wardian_value::{Str, Type};
+use wardian_value::{ObjectType, Str, Type};
 
 /// Maximum depth of nested schemas. The host accepts no deeper schemas.
 const MAX_DEPTH: usize = 64;
@@ -24,6 +24,8 @@ struct NestedSection<'a> {
 enum NestedContent<'a> {
     Block(&'a Block),
     Object(&'a NestedObject),
+    /// The attributes of an object type, which have no descriptions of their own.
+    Type(&'a ObjectType, Setting),
 }
 
 /// Returns the text of a block's schema. `name` is the name of its type.
@@ -32,18 +34,24 @@ pub(super) fn of_block(block: &Block, name: &str, missing: &mut Vec<String>) -> 
     let none = BTreeMap::new();
     let mut pending = Vec::new();
     let mut writer = Writer { text: &mut text, type_name: name, missing };
-    writer.members(&block.attributes, &block.block_types, "", "###", 0, &mut pending);
+    writer.members(&block.attributes, &block.block_types, "", 0, &mut pending);
     // The sections are in the order of a depth-first traversal.
     pending.reverse();
     while let Some(section) = pending.pop() {
         let NestedSection { path, anchor, content, depth } = section;
         let _ = write!(writer.text, "\n\n<a id=\"{anchor}\"></a>\n### Nested Schema for `{path}`\n");
         let mut nested = Vec::new();
-        let (attributes, blocks) = match content {
-            NestedContent::Block(block) => (&block.attributes, &block.block_types),
-            NestedContent::Object(object) => (&object.attributes, &none),
-        };
-        writer.members(attributes, blocks, &path, "####", depth, &mut nested);
+        match content {
+            NestedContent::Block(block) => {
+                writer.members(&block.attributes, &block.block_types, &path, depth, &mut nested);
+            }
+            NestedContent::Object(object) => {
+                writer.members(&object.attributes, &none, &path, depth, &mut nested);
+            }
+            NestedContent::Type(object, setting) => {
+                writer.object_members(object, setting, &path, depth, &mut nested);
+            }
+        }
         nested.reverse();
         pending.extend(nested);
     }
@@ -63,7 +71,6 @@ impl Writer<'_> {
         attributes: &'a BTreeMap<Str, Attribute>,
         blocks: &'a BTreeMap<Str, NestedBlock>,
         parent: &str,
-        heading: &str,
         depth: usize,
         pending: &mut Vec<NestedSection<'a>>,
     ) {
@@ -81,10 +88,41 @@ impl Writer<'_> {
             for (name, block) in blocks.iter().filter(|(_, one)| belongs(block_setting(one))) {
                 lines.push(self.block(name, block, parent, depth, pending));
             }
-            if !lines.is_empty() {
-                let _ = write!(self.text, "\n{heading} {title}\n\n{}\n", lines.join("\n"));
-            }
+            self.group(title, depth, &lines);
         }
+    }
+
+    /// Appends a list under its title, which is a heading only at the top level.
+    fn group(&mut self, title: &str, depth: usize, lines: &[String]) {
+        if lines.is_empty() {
+            return;
+        }
+        let title = if depth == 0 { format!("### {title}") } else { format!("{title}:") };
+        let _ = write!(self.text, "\n{title}\n\n{}\n", lines.join("\n"));
+    }
+
+    /// Appends the attributes of an object type.
+    fn object_members<'a>(
+        &mut self,
+        object: &'a ObjectType,
+        setting: Setting,
+        parent: &str,
+        depth: usize,
+        pending: &mut Vec<NestedSection<'a>>,
+    ) {
+        let mut lines = Vec::new();
+        for (name, ty) in object.iter() {
+            let path = joined(parent, name);
+            let mut line = format!("- `{name}` ({})", type_text(ty));
+            if let Some(inner) = object_in(ty)
+                && depth < MAX_DEPTH
+            {
+                let content = NestedContent::Type(inner, setting);
+                reference(&mut line, "nestedobjatt", path, content, depth, pending);
+            }
+            lines.push(line);
+        }
+        self.group(if setting == Setting::Computed { "Read-Only" } else { "Optional" }, depth, &lines);
     }
 
     fn attribute<'a>(
@@ -119,17 +157,14 @@ impl Writer<'_> {
         }
         let description = described(&attribute.description.text, &attribute.deprecation);
         let mut line = format!("- `{name}` ({traits}){description}");
-        if let AttributeType::Nested(object) = &attribute.ty
-            && depth < MAX_DEPTH
-        {
-            let anchor = format!("nestedatt--{}", path.replace('.', "--"));
-            let _ = write!(line, " (see [below for nested schema](#{anchor}))");
-            pending.push(NestedSection {
-                path,
-                anchor,
-                content: NestedContent::Object(object),
-                depth: depth + 1,
-            });
+        let content = match &attribute.ty {
+            AttributeType::Nested(object) => Some(NestedContent::Object(object)),
+            AttributeType::Value(ty) => {
+                object_in(ty).map(|object| NestedContent::Type(object, attribute.setting))
+            }
+        };
+        if let Some(content) = content.filter(|_| depth < MAX_DEPTH) {
+            reference(&mut line, "nestedatt", path, content, depth, pending);
         }
         line
     }
@@ -144,7 +179,8 @@ impl Writer<'_> {
     ) -> String {
         let path = joined(parent, name);
         let mut traits = match block.nesting {
-            BlockNesting::Single | BlockNesting::Group => "Block".to_owned(),
+            BlockNesting::Single if block.min_items > 0 => "Block, Required".to_owned(),
+            BlockNesting::Single | BlockNesting::Group => "Block, Optional".to_owned(),
             BlockNesting::List => "Block List".to_owned(),
             BlockNesting::Set => "Block Set".to_owned(),
             BlockNesting::Map => "Block Map".to_owned(),
@@ -165,10 +201,8 @@ impl Writer<'_> {
         let description = described(&block.block.description.text, &block.block.deprecation);
         let mut line = format!("- `{name}` ({traits}){description}");
         if depth < MAX_DEPTH {
-            let anchor = format!("nestedblock--{}", path.replace('.', "--"));
-            let _ = write!(line, " (see [below for nested schema](#{anchor}))");
             let content = NestedContent::Block(&block.block);
-            pending.push(NestedSection { path, anchor, content, depth: depth + 1 });
+            reference(&mut line, "nestedblock", path, content, depth, pending);
         }
         line
     }
@@ -178,9 +212,64 @@ fn joined(parent: &str, name: &str) -> String {
     if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
 }
 
-/// A block is required if the configuration must contain at least one.
+/// Appends a link to the section of a nested schema, which is written later.
+fn reference<'a>(
+    line: &mut String,
+    kind: &str,
+    path: String,
+    content: NestedContent<'a>,
+    depth: usize,
+    pending: &mut Vec<NestedSection<'a>>,
+) {
+    let anchor = format!("{kind}--{}", path.replace('.', "--"));
+    let _ = write!(line, " (see [below for nested schema](#{anchor}))");
+    pending.push(NestedSection { path, anchor, content, depth: depth + 1 });
+}
+
+/// Returns the object type of a value or of the elements of a collection.
+fn object_in(ty: &Type) -> Option<&ObjectType> {
+    match ty {
+        Type::Object(object) if object.iter().next().is_some() => Some(object),
+        Type::List(element) | Type::Set(element) | Type::Map(element) => object_in(element),
+        _ => None,
+    }
+}
+
+/// A block is required if the configuration must contain at least one, and read-only if the configuration
+/// can set none of its attributes. Blocks inside of blocks are few, so they are visited again for each level.
 fn block_setting(block: &NestedBlock) -> Setting {
-    if block.min_items > 0 { Setting::Required } else { Setting::Optional }
+    let is_computed = |block: &NestedBlock| block_setting(block) == Setting::Computed;
+    let contents = &block.block;
+    let is_empty = contents.attributes.is_empty() && contents.block_types.is_empty();
+    let is_read_only = contents.attributes.values().all(|one| one.setting == Setting::Computed)
+        && contents.block_types.values().all(is_computed);
+    match block.min_items {
+        0 if is_read_only && !is_empty => Setting::Computed,
+        0 => Setting::Optional,
+        _ => Setting::Required,
+    }
+}
+
+/// Returns the section about the identity of a resource.
+pub(super) fn of_identity(identity: &IdentitySchema) -> String {
+    let mut text = "### Identity Schema\n".to_owned();
+    type Group = (&'static str, fn(&IdentityAttribute) -> bool);
+    let groups: [Group; 2] = [
+        ("Required", |attribute| attribute.required_for_import),
+        ("Optional", |attribute| !attribute.required_for_import),
+    ];
+    for (title, belongs) in groups {
+        let line = |(name, attribute): (&Str, &IdentityAttribute)| {
+            let description = described(&attribute.description, &Deprecation::None);
+            format!("- `{name}` ({}){description}", type_text(&attribute.ty))
+        };
+        let members = identity.attributes.iter().filter(|(_, attribute)| belongs(attribute));
+        let lines: Vec<String> = members.map(line).collect();
+        if !lines.is_empty() {
+            let _ = write!(text, "\n#### {title}\n\n{}\n", lines.join("\n"));
+        }
+    }
+    text.trim_end().to_owned()
 }
 
 /// Returns a description on one line, with a leading space; empty if there is none.
@@ -203,11 +292,7 @@ pub(super) fn type_text(ty: &Type) -> String {
         Type::List(element) => format!("List of {}", type_text(element)),
         Type::Set(element) => format!("Set of {}", type_text(element)),
         Type::Map(element) => format!("Map of {}", type_text(element)),
-        Type::Object(object) => {
-            let members: Vec<String> =
-                object.iter().map(|(name, ty)| format!("{name}: {}", type_text(ty))).collect();
-            format!("Object({})", members.join(", "))
-        }
+        Type::Object(_) => "Object".to_owned(),
         Type::Tuple(elements) => {
             let elements: Vec<String> = elements.iter().map(type_text).collect();
             format!("Tuple({})", elements.join(", "))

@@ -10,11 +10,12 @@
 //! `{{-` and `-}}` remove the adjacent space, and `| trimspace` is accepted. Cost: linear in the
 //! size of the template and of the files.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Component, Path};
 
-use super::page::{Page, code_block};
-use super::{DocumentationError, read_optional};
+use super::page::{ImportExample, Page, code_block};
+use super::{DocumentationError, read_optional, schema_text};
 
 /// The values of a template's fields.
 pub(super) struct Fields<'a> {
@@ -22,8 +23,8 @@ pub(super) struct Fields<'a> {
     pub(super) type_name: &'a str,
     /// The path and the content of the example.
     pub(super) example: Option<(String, String)>,
-    /// The path and the content of the example of an import.
-    pub(super) import: Option<(String, String)>,
+    /// The paths and the contents of the examples of imports.
+    pub(super) imports: BTreeMap<ImportExample, (String, String)>,
     pub(super) schema: String,
 }
 
@@ -53,11 +54,16 @@ impl fmt::Display for TemplateProblem {
             Self::UnknownField(field) => write!(
                 formatter,
                 "there is no field {field}; the fields are .Name, .Type, .Description, .ProviderName, \
-                 .ProviderShortName, .RenderedProviderName, .ExampleFile, .ImportFile, .HasExample, .HasImport \
-                 and .SchemaMarkdown"
+                 .ProviderShortName, .RenderedProviderName, .ExampleFile, .ImportFile, .ImportIDConfigFile, \
+                 .ImportIdentityConfigFile, .HasExample, .HasImport, .HasImportIDConfig, \
+                 .HasImportIdentityConfig, .SchemaMarkdown and .IdentitySchemaMarkdown"
             ),
             Self::NotACondition(field) => {
-                write!(formatter, "{field} is not a condition; use .HasExample or .HasImport")
+                write!(
+                    formatter,
+                    "{field} is not a condition; use .HasExample, .HasImport, .HasImportIDConfig or \
+                     .HasImportIdentityConfig"
+                )
             }
             Self::NoOpenCondition => formatter.write_str("there is no \"if\" that this action belongs to"),
             Self::OpenCondition => formatter.write_str("the \"if\" has no {{ end }}"),
@@ -72,27 +78,32 @@ impl fmt::Display for TemplateProblem {
 impl Fields<'_> {
     /// Returns the text of a field.
     fn field(&self, name: &str) -> Option<String> {
-        let path =
-            |file: &Option<(String, String)>| file.as_ref().map(|(path, _)| path.clone()).unwrap_or_default();
+        let path = |file: Option<&(String, String)>| file.map(|(path, _)| path.clone()).unwrap_or_default();
+        let import = |kind| self.imports.get(&kind);
         Some(match name {
             ".Name" => self.page.name.to_owned(),
             ".Type" => self.page.kind.title().to_owned(),
             ".Description" => self.page.description().to_owned(),
-            ".ProviderName" => format!("{}{}", crate::scaffold::PROVIDER_PREFIX, self.type_name),
-            ".ProviderShortName" | ".RenderedProviderName" => self.type_name.to_owned(),
-            ".ExampleFile" => path(&self.example),
-            ".ImportFile" => path(&self.import),
-            ".HasExample" => self.example.is_some().to_string(),
-            ".HasImport" => self.import.is_some().to_string(),
+            ".ProviderName" | ".RenderedProviderName" => {
+                format!("{}{}", crate::scaffold::PROVIDER_PREFIX, self.type_name)
+            }
+            ".ProviderShortName" => self.type_name.to_owned(),
+            ".ExampleFile" => path(self.example.as_ref()),
+            ".ImportFile" => path(import(ImportExample::Command)),
+            ".ImportIDConfigFile" => path(import(ImportExample::ById)),
+            ".ImportIdentityConfigFile" => path(import(ImportExample::ByIdentity)),
             ".SchemaMarkdown" => self.schema.clone(),
-            _ => return None,
+            ".IdentitySchemaMarkdown" => self.page.identity.map(schema_text::of_identity).unwrap_or_default(),
+            _ => return Some(self.condition(name)?.to_string()),
         })
     }
 
     fn condition(&self, name: &str) -> Option<bool> {
         match name {
             ".HasExample" => Some(self.example.is_some()),
-            ".HasImport" => Some(self.import.is_some()),
+            ".HasImport" => Some(self.imports.contains_key(&ImportExample::Command)),
+            ".HasImportIDConfig" => Some(self.imports.contains_key(&ImportExample::ById)),
+            ".HasImportIdentityConfig" => Some(self.imports.contains_key(&ImportExample::ByIdentity)),
             _ => None,
         }
     }

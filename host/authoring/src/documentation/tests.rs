@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use wardian_plugin::{
-    Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, NestedBlock,
-    NestedObject, ObjectNesting, Parameter, Schema, Setting,
+    Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, IdentityAttribute,
+    IdentitySchema, NestedBlock, NestedObject, ObjectNesting, Parameter, Schema, Setting,
 };
 use wardian_value::{Str, Type};
 
@@ -38,6 +38,7 @@ fn provider() -> ProviderSchema {
         attributes: [("street".into(), attribute(Type::String, Setting::Optional, "The street."))].into(),
         nesting: ObjectNesting::List,
     };
+    let group = Type::object([("id", Type::Number)]);
     let addresses = Attribute {
         ty: AttributeType::Nested(Arc::new(address)),
         ..attribute(Type::Dynamic, Setting::OptionalComputed, "The addresses.")
@@ -47,8 +48,16 @@ fn provider() -> ProviderSchema {
         write_only: true,
         ..attribute(Type::String, Setting::Optional, "A key.")
     };
+    let owner = Type::object([("name", Type::String), ("groups", Type::list(group))]);
+    let status = Block {
+        attributes: [("code".into(), attribute(Type::Number, Setting::Computed, "The code."))].into(),
+        description: description("The status."),
+        ..Block::default()
+    };
+    let status = NestedBlock { block: status, nesting: BlockNesting::Single, min_items: 0, max_items: 0 };
     let zone = Block {
         attributes: [
+            ("owners".into(), attribute(Type::list(owner), Setting::Optional, "The `owners`.")),
             ("name".into(), attribute(Type::String, Setting::Required, "The name\nof the zone.")),
             ("tags".into(), attribute(Type::map(Type::String), Setting::Optional, "")),
             ("id".into(), attribute(Type::String, Setting::Computed, "The ID.")),
@@ -56,12 +65,17 @@ fn provider() -> ProviderSchema {
             ("secret".into(), secret),
         ]
         .into(),
-        block_types: [(
-            "rule".into(),
-            NestedBlock { block: rule, nesting: BlockNesting::List, min_items: 1, max_items: 2 },
-        )]
+        block_types: [
+            (
+                "rule".into(),
+                NestedBlock { block: rule, nesting: BlockNesting::List, min_items: 1, max_items: 2 },
+            ),
+            ("status".into(), status),
+        ]
         .into(),
-        description: description("A zone."),
+        description: description(
+            "A **zone** of [the *service*](https://dns.example), such as `example.com`.",
+        ),
         deprecation: Deprecation::Message("Use `dns_area`.".to_owned()),
     };
     let parameter = Parameter {
@@ -79,6 +93,20 @@ fn provider() -> ProviderSchema {
         description: Description::default(),
         deprecation: Deprecation::None,
     };
+    let required = IdentityAttribute {
+        ty: Type::String,
+        required_for_import: true,
+        optional_for_import: false,
+        description: "The name of the zone.".to_owned(),
+    };
+    let view = IdentityAttribute {
+        required_for_import: false,
+        optional_for_import: true,
+        description: String::new(),
+        ..required.clone()
+    };
+    let identity =
+        IdentitySchema { version: 0, attributes: [("name".into(), required), ("view".into(), view)].into() };
     let table = |name: &str| [(Str::new(name), schema(zone.clone()))].into_iter().collect();
     ProviderSchema {
         resources: table("dns_zone"),
@@ -87,6 +115,7 @@ fn provider() -> ProviderSchema {
         list_resources: table("dns_zone"),
         actions: table("dns_flush"),
         functions: [("split".into(), function)].into(),
+        identities: [("dns_zone".into(), Arc::new(identity))].into(),
         ..ProviderSchema::default()
     }
 }
@@ -128,12 +157,28 @@ fn pages_are_in_the_layout_of_registries() {
         ]
     );
     for (path, text) in &pages {
-        assert!(
-            text.starts_with("---\n") && text.contains("\npage_title: \"") && text.contains("\n---\n"),
-            "{path}"
-        );
+        let front_matter = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+        let (front_matter, _) = front_matter.unwrap();
+        let keys: Vec<&str> = front_matter
+            .lines()
+            .filter(|line| !line.starts_with([' ', '#']))
+            .filter_map(|line| Some(line.split_once(':')?.0))
+            .collect();
+        // Registries reject a page of the provider that belongs to a category.
+        let expected: &[&str] = match path.as_str() {
+            "docs/index.md" => &["page_title", "description"],
+            _ => &["page_title", "subcategory", "description"],
+        };
+        assert_eq!(keys, expected, "{path}");
         assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{path}");
+        let folder =
+            path.strip_prefix("docs/").and_then(|rest| rest.split_once('/')).map(|(folder, _)| folder);
+        assert!(folder.is_none_or(|folder| layout::DIRECTORIES.contains(&folder)), "{path}");
     }
+    let title = |path: &str| pages[path].lines().nth(2).unwrap().to_owned();
+    assert_eq!(title("docs/index.md"), "page_title: \"dns Provider\"");
+    assert_eq!(title("docs/resources/zone.md"), "page_title: \"dns_zone Resource - terraform-provider-dns\"");
+    assert_eq!(title("docs/functions/split.md"), "page_title: \"split function - terraform-provider-dns\"");
 }
 
 #[test]
@@ -141,6 +186,14 @@ fn resource_page_describes_attributes_blocks_and_examples() {
     let project = Project::new(&[
         ("examples/resources/dns_zone/resource.tf", "resource \"dns_zone\" \"a\" {}\n"),
         ("examples/resources/dns_zone/import.sh", "terraform import dns_zone.a example.com\n"),
+        (
+            "examples/resources/dns_zone/import-by-identity.tf",
+            "import {\n  to = dns_zone.a\n  identity = {\n    name = \"example.com\"\n  }\n}\n",
+        ),
+        (
+            "examples/resources/dns_zone/import-by-string-id.tf",
+            "import {\n  to = dns_zone.a\n  id = \"example.com\"\n}\n",
+        ),
     ]);
     let documentation = project.generate().unwrap();
     insta::assert_snapshot!("resource_page", documentation.pages["docs/resources/zone.md"]);
@@ -163,7 +216,10 @@ fn templates_replace_generated_pages() {
     ]);
     let pages = project.generate().unwrap().pages;
     let zone = &pages["docs/resources/zone.md"];
-    assert!(zone.ends_with("# dns_zone Resource of dns\nno\n```terraform\na = 1\n```\nA zone.\n"), "{zone}");
+    assert!(
+        zone.contains("# dns_zone Resource of dns\nno\n```terraform\na = 1\n```\nA **zone** of"),
+        "{zone}"
+    );
     let function = &pages["docs/functions/split.md"];
     assert!(function.ends_with("split: ```text\na = 1\n```\n"), "{function}");
     assert!(pages["docs/index.md"].ends_with("hand-written\n"));

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use wardian_app::sentence;
 use wardian_authoring::cargo_project::{BuildProfile, CargoProject};
+use wardian_authoring::documentation::layout::LayoutProblem;
 use wardian_authoring::documentation::{
-    Documentation, DocumentationError, MAX_PAGE_BYTES, PageDifference, ProviderDocumentation,
+    Documentation, DocumentationError, PageDifference, ProviderDocumentation, layout,
 };
 use wardian_diagnostic::Diagnostic;
 use wardian_printable::printable;
@@ -62,7 +64,8 @@ async fn run(context: &CommandContext, arguments: &PluginDocsArguments) -> Outco
         };
         context.shell.say(printable!("- {path} {text}"));
     }
-    warn(context, &documentation);
+    let layout = layout::problems(&directory).map_err(|error| failure(&error))?;
+    warn(context, &documentation, &layout);
     let count = documentation.pages.len();
     if arguments.check && !differences.is_empty() {
         return Err(Failure::error(
@@ -93,12 +96,14 @@ async fn provider(
     Ok((project.directory, provider))
 }
 
-/// Warns about missing texts, and pages that registries do not show completely.
-fn warn(context: &CommandContext, documentation: &Documentation) {
+/// Warns about missing texts, and about files that registries do not publish as they are.
+fn warn(context: &CommandContext, documentation: &Documentation, layout: &[LayoutProblem]) {
     let mut warnings = Vec::new();
+    let problems: Vec<String> = layout.iter().map(|problem| sentence(&problem.to_string())).collect();
     let lists = [
         ("Missing descriptions", &documentation.missing_descriptions),
         ("Missing examples", &documentation.missing_examples),
+        ("Layout of the documentation", &problems),
     ];
     for (summary, missing) in lists.into_iter().filter(|(_, missing)| !missing.is_empty()) {
         let mut detail = missing.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join("\n");
@@ -106,12 +111,6 @@ fn warn(context: &CommandContext, documentation: &Documentation) {
             detail = format!("{detail}\nand {} more", missing.len() - MAX_LISTED);
         }
         warnings.push(Diagnostic::warning(summary, detail));
-    }
-    for (path, text) in documentation.pages.iter().filter(|(_, text)| text.len() > MAX_PAGE_BYTES) {
-        let size = text.len();
-        let detail =
-            format!("{path} has {size} bytes. Registries show at most {MAX_PAGE_BYTES} bytes of a page.");
-        warnings.push(Diagnostic::warning("Page too large", detail));
     }
     context.shell.diagnostics(&warnings.into_iter().collect());
 }
