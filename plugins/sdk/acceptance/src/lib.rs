@@ -45,8 +45,10 @@ mod http_client;
 mod in_process;
 mod plan_check;
 mod provider_source;
+mod query_check;
 mod recording;
 mod run;
+mod run_events;
 #[cfg(feature = "serve")]
 mod serve;
 mod state_check;
@@ -58,6 +60,7 @@ pub use acceptance_test::AcceptanceTest;
 pub use expected_error::ExpectedDiagnostic;
 pub use failure::TestFailure;
 pub use plan_check::{ExpectedAction, PlanCheck};
+pub use query_check::QueryCheck;
 pub use recording::{RecordedHttp, RecordingError, recorded_http};
 #[cfg(feature = "serve")]
 pub use serve::{DebugServerError, serve_for_debugger};

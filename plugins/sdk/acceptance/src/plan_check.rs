@@ -10,6 +10,12 @@ use wardian_value::Value;
 use wardian_sdk::testing::value_path::{ValuePath, equals, path_text, shown};
 
 /// The action that a plan has for an object.
+///
+/// ```
+/// use wardian_acceptance::{ExpectedAction, PlanCheck};
+///
+/// PlanCheck::action("cloud_server.web", ExpectedAction::Update);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedAction {
     /// The object does not change.

@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::{
-    MemoryFiles, RootVariables, VariableInputs, VariableSource, load_root_from, root_variables,
+    InstalledModules, MemoryFiles, QueryFiles, RootVariables, VariableInputs, VariableSource,
+    load_root_with_queries, root_variables,
 };
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, SourceFile, did_you_mean};
 use wardian_engine::{
-    Action, Directories, EngineContext, Mode, ObjectSecrets, Plan, PlanOptions, ResourceChange, Silent,
-    StateSink, StopSignal,
+    Action, Directories, EngineContext, Mode, ObjectSecrets, Plan, PlanOptions, QueriedList, QueryOptions,
+    ResourceChange, StateSink, StopSignal,
 };
 use wardian_plugin::NoProvisioners;
 use wardian_state::{Instance, State};
@@ -24,9 +25,13 @@ use wardian_value::Str;
 use crate::acceptance_test::AcceptanceTest;
 use crate::failure::{Failure, diagnostics_text};
 use crate::provider_source::TestedProviders;
+use crate::run_events::RunEvents;
 use crate::step::{Step, StepKind};
 use crate::tested_state::TestedState;
 use wardian_sdk::testing::value_path::differences;
+
+/// The name of the query file of a step.
+const QUERY_FILE: &str = "query.tfquery.hcl";
 
 /// Maximum number of concurrent operations of the engine.
 const PARALLELISM: usize = 10;
@@ -59,6 +64,8 @@ pub(crate) struct Run<'t> {
     tested: TestedState,
     /// The newest state that contained objects.
     last_objects: TestedState,
+    /// The events of the current step.
+    events: Arc<RunEvents>,
     /// The configuration of the current step.
     loaded: Option<Loaded>,
     /// The configuration of the last apply, with which the objects are destroyed.
@@ -69,7 +76,15 @@ pub(crate) struct Run<'t> {
 struct Outcome {
     /// The plan, unless it has errors.
     plan: Option<Plan>,
+    /// The results of a query.
+    found: Vec<QueriedList>,
     diagnostics: Diagnostics,
+}
+
+impl Outcome {
+    fn failed(diagnostics: Diagnostics) -> Self {
+        Self { plan: None, found: Vec::new(), diagnostics }
+    }
 }
 
 impl<'t> Run<'t> {
@@ -80,6 +95,7 @@ impl<'t> Run<'t> {
             state: State::with_new_lineage(),
             tested: TestedState::default(),
             last_objects: TestedState::default(),
+            events: Arc::default(),
             loaded: None,
             applied: None,
         }
@@ -115,13 +131,23 @@ impl<'t> Run<'t> {
         let before = self.tested.clone();
         let outcome = match &step.kind {
             StepKind::Import(import) => self.import(&loaded, import).await?,
-            kind => self.command(&loaded, kind, step).await,
+            StepKind::Query(lists) => self.query(&loaded, lists).await,
+            StepKind::Invoke(address) => self.invoke(&loaded, address, step).await?,
+            StepKind::Apply => self.command(&loaded, Mode::Normal, step).await,
+            StepKind::Plan => self.plan(&loaded, None, self.state.clone(), &PlanOptions::default()).await,
+            StepKind::Refresh => self.command(&loaded, Mode::RefreshOnly, step).await,
+            StepKind::Destroy => self.command(&loaded, Mode::Destroy, step).await,
         };
+        let messages = self.events.take();
         if let Some(plan) = &outcome.plan {
             checked(step.plan_checks.iter().map(|check| check.run(plan)), "the plan is not as expected")?;
         }
         let diagnostics = &outcome.diagnostics;
         expectations::compare(step, diagnostics)?;
+        let progress = step.expected_progress.iter().map(|expected| expected.run(&messages));
+        checked(progress, "an action is not as expected")?;
+        let query_checks = step.query_checks.iter().map(|check| check.run(&outcome.found));
+        checked(query_checks, "the result of the query is not as expected")?;
         self.read_tested(&loaded).await?;
         let state_checks = step.state_checks.iter().map(|check| guarded(|| check.run(&self.tested, &before)));
         checked(state_checks, "the state is not as expected")?;
@@ -154,24 +180,44 @@ impl<'t> Run<'t> {
         Ok(loaded)
     }
 
-    /// Plans, and applies the plan unless the step only plans.
-    async fn command(&mut self, loaded: &Loaded, kind: &StepKind, step: &Step) -> Outcome {
-        let mode = match kind {
-            StepKind::Refresh => Mode::RefreshOnly,
-            StepKind::Destroy => Mode::Destroy,
-            StepKind::Apply | StepKind::Plan | StepKind::Import(_) => Mode::Normal,
-        };
+    /// Plans and applies.
+    async fn command(&mut self, loaded: &Loaded, mode: Mode, step: &Step) -> Outcome {
         let options = PlanOptions { mode, ..PlanOptions::default() };
-        let mut outcome = self.plan(loaded, None, self.state.clone(), &options).await;
-        // A plan that fails a check is not applied.
+        self.plan_and_apply(loaded, &options, step).await
+    }
+
+    /// Plans and applies. A plan that fails a check is not applied.
+    async fn plan_and_apply(&mut self, loaded: &Loaded, options: &PlanOptions, step: &Step) -> Outcome {
+        let mut outcome = self.plan(loaded, None, self.state.clone(), options).await;
         let is_as_expected = |plan: &Plan| step.plan_checks.iter().all(|check| check.run(plan).is_ok());
         if let Some(plan) = &outcome.plan
-            && !matches!(kind, StepKind::Plan)
             && is_as_expected(plan)
         {
             outcome.diagnostics.extend(self.apply(loaded, plan).await);
         }
         outcome
+    }
+
+    /// Invokes an action.
+    async fn invoke(&mut self, loaded: &Loaded, address: &str, step: &Step) -> Result<Outcome, StepFailure> {
+        let parsed = address.parse().map_err(|error| {
+            StepFailure::new("the address of the action is not valid", format!("{address:?}: {error}"))
+        })?;
+        let options = PlanOptions { invoke: vec![parsed], ..PlanOptions::default() };
+        Ok(self.plan_and_apply(loaded, &options, step).await)
+    }
+
+    /// Runs the lists of a query file.
+    async fn query(&self, loaded: &Loaded, lists: &str) -> Outcome {
+        let (engine, variables, mut diagnostics) = match self.engine(loaded, Some((QUERY_FILE, lists))) {
+            Ok(loaded) => loaded,
+            Err(diagnostics) => return Outcome::failed(diagnostics),
+        };
+        let options = QueryOptions { generate: false, parallelism: PARALLELISM };
+        let Diagnosed { value, diagnostics: found } =
+            engine.query(variables, options, StopSignal::never()).await;
+        diagnostics.extend(found);
+        Outcome { plan: None, found: value.unwrap_or_default(), diagnostics }
     }
 
     /// Plans a configuration and an additional text, such as an `import` block.
@@ -184,12 +230,13 @@ impl<'t> Run<'t> {
     ) -> Outcome {
         let (engine, variables, mut diagnostics) = match self.engine(loaded, addition) {
             Ok(loaded) => loaded,
-            Err(diagnostics) => return Outcome { plan: None, diagnostics },
+            Err(diagnostics) => return Outcome::failed(diagnostics),
         };
         let Diagnosed { value, diagnostics: found } =
             engine.plan(state, variables, options, StopSignal::never()).await;
         diagnostics.extend(found);
-        Outcome { plan: value.filter(|_| !diagnostics.has_errors()), diagnostics }
+        let plan = value.filter(|_| !diagnostics.has_errors());
+        Outcome { plan, found: Vec::new(), diagnostics }
     }
 
     /// Applies a plan, and stores the new state, also after errors.
@@ -212,7 +259,9 @@ impl<'t> Run<'t> {
     ) -> Result<(EngineContext, RootVariables, Diagnostics), Diagnostics> {
         let files = loaded.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).chain(addition);
         let files = MemoryFiles::new(files);
-        let configuration = Arc::new(load_root_from(&files, Path::new(""))?);
+        let none = InstalledModules::default();
+        let loaded_root = load_root_with_queries(&files, Path::new(""), &none, QueryFiles::Included);
+        let configuration = Arc::new(loaded_root.into_result()?);
         let module = &configuration.root().module;
         if let Some(name) = loaded.variables.keys().find(|name| !module.variables.contains_key(name.as_str()))
         {
@@ -231,7 +280,7 @@ impl<'t> Run<'t> {
             configuration,
             providers: Arc::clone(&self.source) as _,
             provisioners: Arc::new(NoProvisioners),
-            events: Arc::new(Silent),
+            events: Arc::clone(&self.events) as _,
             workspace: Str::new("default"),
             directories: Directories::default(),
             secrets: ObjectSecrets::Available,
@@ -263,7 +312,7 @@ impl<'t> Run<'t> {
 
     /// Plans the applied configuration again. The plan must be empty.
     async fn check_idempotence(&self, loaded: &Loaded) -> Result<(), StepFailure> {
-        let Outcome { plan, diagnostics } =
+        let Outcome { plan, diagnostics, .. } =
             self.plan(loaded, None, self.state.clone(), &PlanOptions::default()).await;
         if diagnostics.has_errors() {
             let detail = diagnostics_text(&diagnostics);
@@ -286,7 +335,7 @@ impl<'t> Run<'t> {
     async fn destroy_all(&mut self) -> Result<(), StepFailure> {
         if let Some(loaded) = self.applied.clone() {
             let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
-            let Outcome { plan, mut diagnostics } =
+            let Outcome { plan, mut diagnostics, .. } =
                 self.plan(&loaded, None, self.state.clone(), &options).await;
             if let Some(plan) = plan {
                 diagnostics.extend(self.apply(&loaded, &plan).await);

@@ -16,6 +16,12 @@ use crate::in_process::{InProcessWire, ProviderFactory};
 const CALL_LIMIT: Duration = Duration::from_hours(24);
 
 /// The reason why a provider cannot be served to a debugger's host.
+///
+/// ```
+/// let provider = || wardian_sdk::Provider::new("cloud");
+/// let error = wardian_acceptance::serve_for_debugger(provider, "not an address").unwrap_err();
+/// assert!(error.to_string().contains("is not the address of a provider"), "{error}");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DebugServerError {

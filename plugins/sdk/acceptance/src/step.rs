@@ -7,6 +7,8 @@ use serde_json::Value as Json;
 
 use crate::expected_error::ExpectedDiagnostic;
 use crate::plan_check::PlanCheck;
+use crate::query_check::QueryCheck;
+use crate::run_events::ExpectedProgress;
 use crate::state_check::StateCheck;
 
 /// A step of an acceptance test: a command on a configuration, and its expected results.
@@ -34,6 +36,8 @@ pub struct Step {
     pub(crate) expected_warnings: Vec<ExpectedDiagnostic>,
     pub(crate) plan_checks: Vec<PlanCheck>,
     pub(crate) state_checks: Vec<StateCheck>,
+    pub(crate) query_checks: Vec<QueryCheck>,
+    pub(crate) expected_progress: Vec<ExpectedProgress>,
     pub(crate) is_idempotent: bool,
     pub(crate) before: Option<Box<dyn Fn() + Send + Sync>>,
 }
@@ -46,6 +50,10 @@ pub(crate) enum StepKind {
     Refresh,
     Destroy,
     Import(ImportStep),
+    /// The text of a query file.
+    Query(String),
+    /// The address of an action.
+    Invoke(String),
 }
 
 /// An import whose result is compared with the state.
@@ -74,6 +82,8 @@ impl fmt::Display for StepKind {
             Self::Refresh => f.write_str("refresh"),
             Self::Destroy => f.write_str("destroy"),
             Self::Import(import) => write!(f, "import of {}", import.address),
+            Self::Query(_) => f.write_str("query"),
+            Self::Invoke(address) => write!(f, "invocation of {address}"),
         }
     }
 }
@@ -91,6 +101,8 @@ impl Step {
             expected_warnings: Vec::new(),
             plan_checks: Vec::new(),
             state_checks: Vec::new(),
+            query_checks: Vec::new(),
+            expected_progress: Vec::new(),
             is_idempotent: true,
             before: None,
         }
@@ -151,6 +163,36 @@ impl Step {
         let key = ImportKey::Attribute("id".to_owned());
         let import = ImportStep { address: address.into(), key, ignored: Vec::new() };
         Self::new(StepKind::Import(import), None)
+    }
+
+    /// Runs the lists of a query file. The configuration is that of the step before, whose provider blocks
+    /// configure the lists. The state does not change.
+    ///
+    /// ```
+    /// use wardian_acceptance::{QueryCheck, Step};
+    /// Step::query(r#"
+    ///     list "cloud_server" "all" {
+    ///       provider         = cloud
+    ///       include_resource = true
+    ///     }
+    /// "#)
+    /// .expect_found(QueryCheck::count("list.cloud_server.all", 2));
+    /// ```
+    #[track_caller]
+    pub fn query(lists: impl Into<String>) -> Self {
+        Self::new(StepKind::Query(lists.into()), None)
+    }
+
+    /// Invokes an action of the configuration of the step before. Without the key of an instance, all
+    /// instances are invoked.
+    ///
+    /// ```
+    /// use wardian_acceptance::Step;
+    /// Step::invoke("action.cloud_restart.web").expect_progress("action.cloud_restart.web", "started web");
+    /// ```
+    #[track_caller]
+    pub fn invoke(address: impl Into<String>) -> Self {
+        Self::new(StepKind::Invoke(address.into()), None)
     }
 
     fn change_import(mut self, change: impl FnOnce(&mut ImportStep)) -> Self {
@@ -271,6 +313,32 @@ impl Step {
     #[must_use]
     pub fn check(mut self, check: StateCheck) -> Self {
         self.state_checks.push(check);
+        self
+    }
+
+    /// Adds a check of the objects that a query found.
+    ///
+    /// ```
+    /// use wardian_acceptance::{QueryCheck, Step};
+    /// Step::query(r#"list "cloud_server" "all" { provider = cloud }"#)
+    ///     .expect_found(QueryCheck::named("list.cloud_server.all", "Server web"));
+    /// ```
+    #[must_use]
+    pub fn expect_found(mut self, check: QueryCheck) -> Self {
+        self.query_checks.push(check);
+        self
+    }
+
+    /// Expects that an action reports a progress message that contains a text, in an apply whose changes
+    /// trigger the action, or in [`Step::invoke`].
+    ///
+    /// ```
+    /// use wardian_acceptance::Step;
+    /// Step::apply("").expect_progress("action.cloud_restart.web", "stopping");
+    /// ```
+    #[must_use]
+    pub fn expect_progress(mut self, address: &str, part: &str) -> Self {
+        self.expected_progress.push(ExpectedProgress { address: address.to_owned(), part: part.to_owned() });
         self
     }
 

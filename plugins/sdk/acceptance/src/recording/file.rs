@@ -16,6 +16,13 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 pub(super) const MAX_BODY_BYTES: usize = 16 << 20;
 
 /// The reason why a recording cannot be read, written or replayed.
+///
+/// ```
+/// use wardian_acceptance::recorded_http;
+///
+/// let error = recorded_http("tests/recordings/absent.json").record(false).run(|| ()).unwrap_err();
+/// assert!(error.to_string().contains("WARDIAN_RECORD_HTTP=1"), "{error}");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {

@@ -9,8 +9,9 @@ use serde_json::json;
 use wardian_acceptance::AcceptanceTest;
 use wardian_sdk::http::{self, Error, Request, Response};
 use wardian_sdk::{
-    Attribute, Context, DataSource, Deadline, Diagnostic, IdentityAttribute, IdentitySchema, Import,
-    Provider, Resource, Result, Schema, Type, Update, log, validate,
+    Action, ActionSteps, Attribute, Context, DataSource, Deadline, Diagnostic, IdentityAttribute,
+    IdentitySchema, Import, ListRequest, ListResource, ListResult, ListResults, Provider, Resource, Result,
+    Schema, Type, Update, log, validate,
 };
 
 const API: &str = "https://api.cloud.example";
@@ -21,6 +22,8 @@ pub fn provider() -> Provider<Client> {
     Provider::with_config("cloud", schema, |config: Config| Ok(Client { token: config.token }))
         .updatable_resource("cloud_server", ServerResource)
         .data_source("cloud_zone", ZoneSource)
+        .list_resource("cloud_server", ServerList)
+        .action("cloud_restart", Restart)
 }
 
 #[derive(Deserialize)]
@@ -186,6 +189,73 @@ impl DataSource<Client> for ZoneSource {
     }
 }
 
+#[derive(Deserialize)]
+struct ListConfig {
+    min_size: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct ServerIdentity {
+    id: Option<String>,
+}
+
+struct ServerList;
+
+impl ListResource<Client> for ServerList {
+    type Config = ListConfig;
+    type Identity = ServerIdentity;
+    type State = Server;
+
+    fn schema(&self) -> Schema {
+        Schema::new().attribute(Attribute::integer("min_size").optional().validate(validate::range(1..)))
+    }
+
+    fn list(
+        &self,
+        request: ListRequest<ListConfig>,
+        context: &mut Context<'_, Client>,
+    ) -> Result<ListResults<ServerIdentity, Server>> {
+        let servers: Vec<Server> = context.client().send(http::get(format!("{API}/servers?all")))?.json()?;
+        let (min, include) = (request.config.min_size.unwrap_or(0), request.include_objects);
+        Ok(Box::new(servers.into_iter().filter(move |server| server.size >= min).map(move |server| {
+            Ok(ListResult {
+                identity: ServerIdentity { id: server.id.clone() },
+                display_name: format!("Server {}", server.name),
+                object: include.then_some(server),
+            })
+        })))
+    }
+}
+
+#[derive(Deserialize)]
+struct RestartConfig {
+    server: String,
+}
+
+struct Restart;
+
+impl Action<Client> for Restart {
+    type Config = RestartConfig;
+
+    fn schema(&self) -> Schema {
+        Schema::new().attribute(Attribute::string("server").required())
+    }
+
+    fn invoke(&self, config: RestartConfig, context: &mut Context<'_, Client>) -> Result<ActionSteps> {
+        let client = context.shared_client();
+        let calls = ["stop", "start"].into_iter().map(move |call| {
+            let url = format!("{API}/servers/{}/{call}", config.server);
+            let response = client.send(http::post(url, ""))?;
+            if response.status() == 404 {
+                let detail = format!("There is no server {:?}.", config.server);
+                return Err(Diagnostic::error("Server not found", detail).at_attribute("server").into());
+            }
+            Ok(format!("{call} {}", config.server))
+        });
+        Ok(Box::new(calls))
+    }
+}
+
 /// The API: servers by id.
 #[derive(Clone, Default)]
 pub struct FakeCloud(Arc<Mutex<Servers>>);
@@ -238,6 +308,17 @@ impl Servers {
             let found: Vec<_> = self.all.values().filter(|server| server["name"] == name).collect();
             return Response::new(200, json!(found).to_string());
         }
+        if path == "/servers?all" {
+            let all: Vec<_> = self.all.keys().map(|id| self.shown(id, 200)).collect();
+            return Response::new(200, json!(all).to_string());
+        }
+        if let Some((id, "stop" | "start")) =
+            path.strip_prefix("/servers/").and_then(|rest| rest.split_once('/'))
+        {
+            let Some(server) = self.all.get_mut(id) else { return Response::new(404, "") };
+            server["calls"] = (server["calls"].as_u64().unwrap_or_default() + 1).into();
+            return Response::new(204, "");
+        }
         if path == "/servers" {
             if body["name"] == "taken" {
                 return Response::new(409, "");
@@ -268,6 +349,10 @@ impl Servers {
     }
 
     fn show(&self, id: &str, status: u16) -> Response {
+        Response::new(status, self.shown(id, status).to_string())
+    }
+
+    fn shown(&self, id: &str, status: u16) -> serde_json::Value {
         let mut server = self.all[id].clone();
         if server["boots"] == 0 {
             server["address"] = format!("10.0.0.{}", id.trim_start_matches("srv-")).into();
@@ -275,8 +360,10 @@ impl Servers {
         if self.rounds_sizes && status == 200 {
             server["size"] = 64.into();
         }
-        server.as_object_mut().unwrap().remove("boots");
-        Response::new(status, server.to_string())
+        let members = server.as_object_mut().unwrap();
+        members.remove("boots");
+        members.remove("calls");
+        server
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod cloud;
 mod failures;
+mod lists_and_actions;
 mod recordings;
 #[cfg(feature = "serve")]
 mod served;
