@@ -50,7 +50,11 @@ pub enum LoadError {
         imports: Vec<SurplusImport>,
     },
     /// The component does not export the interface of the intended world.
-    #[error("{plugin} is not a {noun}: it does not export {missing}{}", exports_instead(.found))]
+    #[error(
+        "{plugin} is not a {noun}: it does not export {missing}{}. Build it for the world \"{noun}-plugin\" of \
+         wardian:plugin, for example with `wardian_sdk::export_{noun}!`",
+        exports_instead(.found)
+    )]
     Exports {
         plugin: String,
         /// The expected kind of plugin: `provider`, `provisioner`.
@@ -110,3 +114,28 @@ fn exports_instead(found: &[String]) -> String {
 #[derive(Debug, thiserror::Error)]
 #[error("the WebAssembly engine could not be set up: {0}")]
 pub struct SandboxError(pub(crate) String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asynchronous_components_have_a_remedy() {
+        for reason in [
+            "`task.cancel` requires the component model async feature (at offset 0x13)",
+            "async canonical option requires the component model async feature",
+        ] {
+            let text = LoadError::invalid("acme/x".to_owned(), reason.to_owned()).to_string();
+            for part in [
+                "acme/x was built for the asynchronous calls",
+                reason,
+                "wasm32-wasip2",
+                "componentize-qjs --sync",
+            ] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+        let other = LoadError::invalid("acme/x".to_owned(), "unexpected end".to_owned()).to_string();
+        assert_eq!(other, "acme/x is not a valid WebAssembly component: unexpected end");
+    }
+}

@@ -199,10 +199,11 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "acme/x is not a provider: it does not export wardian:plugin/provider@0.1 \
-             (it exports wasi:cli/run@0.2.6)"
+             (it exports wasi:cli/run@0.2.6). Build it for the world \"provider-plugin\" of wardian:plugin, for \
+             example with `wardian_sdk::export_provider!`"
         );
         let error = check_exports("acme/x", World::Provider, Vec::new()).unwrap_err();
-        assert!(error.to_string().ends_with("@0.1, and exports nothing else"), "{error}");
+        assert!(error.to_string().contains("@0.1, and exports nothing else. Build it"), "{error}");
         assert!(
             check_exports("acme/x", World::Provider, vec!["wardian:plugin/provider@0.1.4".into()]).is_ok()
         );

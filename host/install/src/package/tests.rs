@@ -136,6 +136,25 @@ fn invalid_archives_are_rejected() {
     assert!(matches!(open(&location, ExpectedContent::Component), Err(PackageError::NoPlugin { .. })));
 }
 
+/// In a workspace, cargo writes the components of all packages to one directory.
+#[test]
+fn override_finds_the_component_of_one_of_several_packages() {
+    let root = tempfile::tempdir().unwrap();
+    for name in ["terraform_provider_dns.wasm", "terraform_provider_dns_zones.wasm", "other.wasm"] {
+        fs::write(root.path().join(name), [COMPONENT, name.as_bytes()].concat()).unwrap();
+    }
+    let found = |address: &str| open_override(&ProviderAddress::parse(address).unwrap(), root.path());
+    for (address, name) in
+        [("acme/dns", "terraform_provider_dns.wasm"), ("acme/dns-zones", "terraform_provider_dns_zones.wasm")]
+    {
+        let PluginArtifact::Component(component) = found(address).unwrap() else { panic!("{address}") };
+        assert!(component.bytes().ends_with(name.as_bytes()), "{address}");
+    }
+    let error = found("acme/nimbus").unwrap_err().to_string();
+    assert!(error.contains("several components (other.wasm, terraform_provider_dns.wasm,"), "{error}");
+    assert!(error.contains("must begin with \"terraform-provider-nimbus\""), "{error}");
+}
+
 #[test]
 fn override_may_be_a_file_or_a_directory() {
     let root = tempfile::tempdir().unwrap();

@@ -44,8 +44,22 @@ fn error_names_the_format_of_a_file_that_is_not_a_component() {
 fn component_without_exports_is_not_a_provider() {
     assert_eq!(
         load_error(&COMPONENT_HEADER),
-        "acme/x is not a provider: it does not export wardian:plugin/provider@0.1, and exports nothing else"
+        "acme/x is not a provider: it does not export wardian:plugin/provider@0.1, and exports nothing else. \
+         Build it for the world \"provider-plugin\" of wardian:plugin, for example with \
+         `wardian_sdk::export_provider!`"
     );
+}
+
+/// What toolchains for JavaScript emit by default.
+#[test]
+fn component_with_asynchronous_functions_has_a_remedy() {
+    let mut component = wasm_encoder::Component::new();
+    let mut functions = wasm_encoder::CanonicalFunctionSection::new();
+    functions.task_cancel();
+    component.section(&functions);
+    let error = load_error(&component.finish());
+    assert!(error.starts_with("acme/x was built for the asynchronous calls of WASI 0.3"), "{error}");
+    assert!(error.contains("task.cancel") && error.contains("componentize-qjs --sync"), "{error}");
 }
 
 /// Imports only determine which accesses a component can request; each access is checked when it
