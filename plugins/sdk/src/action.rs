@@ -2,17 +2,46 @@
 
 use std::marker::PhantomData;
 
-use serde::de::DeserializeOwned;
 use wardian_value::Value;
 
 use crate::context::Call;
 use crate::model::{Unknowns, from_value};
-use crate::{Context, ModelError, Object, Result, Schema};
+use crate::{ConfigModel, Context, ModelError, Object, Result, Schema};
 
 /// An action type.
+///
+/// ```
+/// use serde::Deserialize;
+/// use wardian_sdk::{Action, ActionSteps, Attribute, Context, Result, Schema};
+///
+/// struct Restart;
+///
+/// #[derive(Deserialize)]
+/// struct Config {
+///     server: String,
+/// }
+///
+/// impl Action for Restart {
+///     type Config = Config;
+///
+///     fn schema(&self) -> Schema {
+///         Schema::new().attribute(Attribute::string("server").required())
+///     }
+///
+///     fn invoke(&self, config: Config, _: &mut Context<'_>) -> Result<ActionSteps> {
+///         let steps = ["stopping", "starting"];
+///         Ok(Box::new(steps.into_iter().map(move |step| Ok(format!("{step} {}", config.server)))))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an action type of a provider whose client is `{Client}`",
+    label = "does not implement `Action<{Client}>`",
+    note = "implement `Action<{Client}>`: all types of a provider have the client that `Provider::with_config` creates"
+)]
 pub trait Action<Client: 'static = ()>: 'static {
     /// The Rust type of the configuration.
-    type Config: DeserializeOwned;
+    type Config: ConfigModel;
 
     /// Returns the schema of the action's configuration.
     fn schema(&self) -> Schema;
@@ -36,6 +65,13 @@ pub trait Action<Client: 'static = ()>: 'static {
 }
 
 /// The steps of a running action.
+///
+/// ```
+/// use wardian_sdk::ActionSteps;
+///
+/// let mut steps: ActionSteps = Box::new(["stopped", "started"].into_iter().map(|step| Ok(step.to_owned())));
+/// assert_eq!(steps.next(), Some(Ok("stopped".to_owned())));
+/// ```
 pub type ActionSteps = Box<dyn Iterator<Item = Result<String>>>;
 
 /// An action type, with its Rust types erased.

@@ -13,6 +13,17 @@ use crate::model::Unknowns;
 use crate::{Diagnostic, Diagnostics, Model, Object, Result, Schema, codec, plan, run};
 
 /// The reason for deferring a change to a later run.
+///
+/// ```
+/// use wardian_sdk::{Context, DeferredReason, Plan, Result};
+///
+/// fn modify_plan(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
+///     if plan.config().is_some_and(|config| config.is_unknown("zone")) {
+///         context.defer(DeferredReason::ResourceConfigUnknown);
+///     }
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeferredReason {
     /// The reason is not specified.
@@ -62,7 +73,7 @@ impl Call {
 /// The context of an operation: the provider's client, the configuration, the private data, and
 /// methods to report warnings and to save a partial state.
 pub struct Context<'a, Client = ()> {
-    client: &'a Client,
+    client: &'a Rc<Client>,
     call: &'a mut Call,
 }
 
@@ -72,15 +83,14 @@ impl<'a, Client: 'static> Context<'a, Client> {
         call: &'a mut Call,
         operation: impl FnOnce(&mut Context<'_, Client>) -> Result<T>,
     ) -> Result<T> {
-        let client = Rc::clone(&call.client);
         // The provider's builder ensures that all its types use the same client type.
-        let Some(client) = client.downcast_ref::<Client>() else {
+        let Ok(client) = Rc::clone(&call.client).downcast::<Client>() else {
             return Err(Diagnostics::error(
                 "Provider not configured",
                 "The provider received a request before it was configured.",
             ));
         };
-        operation(&mut Context { client, call }).map_err(|mut errors| {
+        operation(&mut Context { client: &client, call }).map_err(|mut errors| {
             if !errors.has_errors() {
                 errors.push(Diagnostic::error("Operation failed", "The provider returned no reason."));
             }
@@ -93,6 +103,25 @@ impl<Client> Context<'_, Client> {
     /// Returns the client that the provider created from its configuration.
     pub fn client(&self) -> &Client {
         self.client
+    }
+
+    /// Returns the client as a shared pointer, for iterators that continue after the operation has returned:
+    /// the results of a list and the steps of an action.
+    ///
+    /// ```
+    /// # use wardian_sdk::{ActionSteps, Context, Result};
+    /// # struct Client;
+    /// # impl Client { fn restart(&self, _: &str) -> Result<()> { Ok(()) } }
+    /// fn invoke(names: Vec<String>, context: &mut Context<'_, Client>) -> Result<ActionSteps> {
+    ///     let client = context.shared_client();
+    ///     Ok(Box::new(names.into_iter().map(move |name| {
+    ///         client.restart(&name)?;
+    ///         Ok(format!("Restarted {name}"))
+    ///     })))
+    /// }
+    /// ```
+    pub fn shared_client(&self) -> Rc<Client> {
+        Rc::clone(self.client)
     }
 
     /// Returns the configuration as written, with write-only values and without default values;

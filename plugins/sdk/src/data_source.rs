@@ -7,6 +7,37 @@ use crate::model::{Convert, Unknowns};
 use crate::{Context, Model, ModelError, Object, Result, Schema};
 
 /// A data source type.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use wardian_sdk::{Context, DataSource, Result, Schema};
+///
+/// #[derive(Serialize, Deserialize, Schema)]
+/// struct Zone {
+///     name: String,
+///     #[attr(computed)]
+///     region: Option<String>,
+/// }
+///
+/// struct Zones;
+///
+/// impl DataSource for Zones {
+///     type State = Zone;
+///
+///     fn schema(&self) -> Schema {
+///         Schema::for_type::<Zone>()
+///     }
+///
+///     fn read(&self, config: Zone, _: &mut Context<'_>) -> Result<Zone> {
+///         Ok(Zone { region: Some("north".to_owned()), ..config })
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a data source of a provider whose client is `{Client}`",
+    label = "does not implement `DataSource<{Client}>`",
+    note = "implement `DataSource<{Client}>`: all types of a provider have the client that `Provider::with_config` creates"
+)]
 pub trait DataSource<Client: 'static = ()>: 'static {
     /// The Rust type of the configuration and the result: a struct with a field for each attribute
     /// and block, or [`Object`] if the schema is built at run time.

@@ -118,6 +118,59 @@ impl Communicator {
     pub const EMPTY: Self = Self { hosts: &[], ports: &[], addresses: &[], reason: "" };
 }
 
+/// Checks that a request has its required arguments. Each message names the capability and the argument.
+///
+/// # Panics
+/// Panics at compile time if an argument is missing. The compiler reports the panic at the macro of the
+/// plugin, because this function tracks its caller.
+#[doc(hidden)]
+#[track_caller]
+pub const fn checked(request: Capability) -> Capability {
+    macro_rules! require {
+        ($value:expr, $capability:literal, $missing:literal, $remedy:literal) => {
+            assert!(
+                !$value.is_empty(),
+                concat!("the capability `", $capability, "` has no ", $missing, ": add `", $remedy, "`")
+            );
+        };
+    }
+    macro_rules! require_reason {
+        ($value:expr, $capability:literal) => {
+            assert!(
+                !$value.is_empty(),
+                concat!(
+                    "the capability `",
+                    $capability,
+                    "` has no reason, which users read before they approve the plugin: add `reason: \"..\"`"
+                )
+            );
+        };
+    }
+    match &request {
+        Capability::Network(network) => {
+            require!(network.hosts, "network", "hosts", "hosts: [\"api.example.com\"]");
+            require_reason!(network.reason, "network");
+        }
+        Capability::Filesystem(filesystem) => {
+            require!(filesystem.directories, "filesystem", "directories", "directories: [\".\"]");
+            require_reason!(filesystem.reason, "filesystem");
+        }
+        Capability::Environment(environment) => {
+            require!(environment.names, "environment", "names", "names: [\"EXAMPLE_TOKEN\"]");
+            require_reason!(environment.reason, "environment");
+        }
+        Capability::Process(process) => {
+            require!(process.program, "process", "program", "program: \"git\"");
+            require_reason!(process.reason, "process");
+        }
+        Capability::Communicator(communicator) => {
+            require!(communicator.hosts, "communicator", "hosts", "hosts: [\"**\"]");
+            require_reason!(communicator.reason, "communicator");
+        }
+    }
+    request
+}
+
 /// Adds a declaration to the compiled component. The macros that export a plugin use it.
 #[doc(hidden)]
 #[macro_export]
@@ -183,8 +236,21 @@ macro_rules! capabilities {
     (@fields $kind:ident [$({ $name:ident, $value:expr })*]) => {{
         let mut request = $crate::declaration::$kind::EMPTY;
         $(request.$name = $value;)*
-        $crate::declaration::Capability::$kind(request)
+        $crate::declaration::checked($crate::declaration::Capability::$kind(request))
     }};
+    (@of $unknown:ident $($rest:tt)*) => {
+        ::core::compile_error!(::core::concat!(
+            "unknown capability `",
+            ::core::stringify!($unknown),
+            "`: use `network`, `filesystem`, `environment`, `process` or `communicator`"
+        ))
+    };
+    (@fields $($rest:tt)*) => {
+        ::core::compile_error!(
+            "the arguments of a capability are lists of strings and single strings: write `name: [\"..\"]` or \
+             `name: \"..\"`, separated by commas"
+        )
+    };
     ($($capability:ident { $($fields:tt)* }),* $(,)?) => {
         &[$($crate::capabilities!(@of $capability { $($fields)* })),*]
     };

@@ -20,6 +20,10 @@ const RESERVED_IN_PROVIDER: [&str; 2] = ["alias", "version"];
 
 /// Checks a provider's definition in a test. Prints all mistakes and panics.
 ///
+/// ```
+/// wardian_sdk::assert_valid_provider(wardian_sdk::Provider::new("cloud"));
+/// ```
+///
 /// # Panics
 ///
 /// Panics if the definition has mistakes.
@@ -29,6 +33,14 @@ pub fn assert_valid_provider(provider: impl Into<Service>) {
 }
 
 /// Returns all mistakes in a provider's definition, each with its location.
+///
+/// ```
+/// use wardian_sdk::{Attribute, Provider, Schema, definition_errors};
+///
+/// let schema = Schema::new().attribute(Attribute::string("Token").required());
+/// let provider = Provider::with_config("cloud", schema, |_: ()| Ok(()));
+/// assert!(definition_errors(provider)[0].starts_with("provider.Token: the name must consist of"));
+/// ```
 pub fn definition_errors(provider: impl Into<Service>) -> Vec<String> {
     let service = provider.into();
     let mut report = Report::default();

@@ -27,8 +27,8 @@ pub struct Anything;
 
 /// A type whose values a validator for `Kind` can check.
 #[diagnostic::on_unimplemented(
-    message = "a validator of `{Kind}` cannot check a value of type `{Self}`",
-    label = "this validator cannot check the field",
+    message = "a validator of the field cannot check a value of type `{Self}`, so it would accept everything",
+    label = "a validator is for another type than this",
     note = "`range` is for numbers, `length` and formats are for strings, `size` is for collections, and \
             `elements(..)` is for the elements of a collection"
 )]

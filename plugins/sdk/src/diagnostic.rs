@@ -6,9 +6,23 @@ use std::fmt;
 use wardian_value::Path;
 
 /// The result of an operation; its errors are diagnostics.
+///
+/// ```
+/// fn port(text: &str) -> wardian_sdk::Result<u16> {
+///     Ok(text.parse()?)
+/// }
+///
+/// assert_eq!(port("x").unwrap_err().to_string(), "invalid digit found in string");
+/// ```
 pub type Result<T, E = Diagnostics> = std::result::Result<T, E>;
 
 /// The severity of a diagnostic.
+///
+/// ```
+/// use wardian_sdk::{Diagnostic, Severity};
+///
+/// assert_eq!(Diagnostic::warning("Large server", "").severity, Severity::Warning);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The operation failed.
@@ -18,6 +32,13 @@ pub enum Severity {
 }
 
 /// An error or warning.
+///
+/// ```
+/// use wardian_sdk::Diagnostic;
+///
+/// let error = Diagnostic::error("Name in use", "There is already a server of this name.").at_attribute("name");
+/// assert_eq!(error.path.unwrap().to_string(), ".name");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     /// Whether the diagnostic is an error or a warning.
@@ -57,6 +78,16 @@ impl Diagnostic {
 }
 
 /// The errors and warnings of one operation.
+///
+/// ```
+/// use wardian_sdk::{Diagnostic, Diagnostics};
+///
+/// let mut found = Diagnostics::new();
+/// found.push(Diagnostic::warning("Large server", "It is expensive."));
+/// assert!(!found.has_errors());
+/// found.append(Diagnostics::error("Name in use", ""));
+/// assert!(found.into_result().is_err());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
@@ -177,6 +208,13 @@ fn with_causes(error: &dyn Error) -> String {
 }
 
 /// Adds the failed operation to an error.
+///
+/// ```
+/// use wardian_sdk::Explain as _;
+///
+/// let error = "x".parse::<u16>().explain("The port is not valid").unwrap_err();
+/// assert_eq!(error.to_string(), "The port is not valid: invalid digit found in string");
+/// ```
 pub trait Explain<T> {
     /// Converts the error to a diagnostic with this summary. The error and its causes become the
     /// detail.

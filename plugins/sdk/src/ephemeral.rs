@@ -10,6 +10,45 @@ use crate::model::{Convert, Unknowns};
 use crate::{Context, Model, ModelError, Object, Result, Schema};
 
 /// An ephemeral resource type.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use serde::{Deserialize, Serialize};
+/// use wardian_sdk::{Context, EphemeralResource, Opened, Renew, Result, Schema, clock};
+///
+/// #[derive(Serialize, Deserialize, Schema)]
+/// struct Token {
+///     #[attr(computed, sensitive)]
+///     value: Option<String>,
+/// }
+///
+/// struct Tokens;
+///
+/// impl EphemeralResource for Tokens {
+///     type State = Token;
+///
+///     fn schema(&self) -> Schema {
+///         Schema::for_type::<Token>()
+///     }
+///
+///     fn open(&self, _: Token, context: &mut Context<'_>) -> Result<Opened<Token>> {
+///         context.set_private(b"lease-1".to_vec());
+///         let renew = Renew::At(clock::system_time() + Duration::from_secs(300));
+///         Ok(Opened { state: Token { value: Some("secret".to_owned()) }, renew })
+///     }
+///
+///     fn renew(&self, context: &mut Context<'_>) -> Result<Renew> {
+///         assert_eq!(context.private(), b"lease-1");
+///         Ok(Renew::Never)
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an ephemeral resource type of a provider whose client is `{Client}`",
+    label = "does not implement `EphemeralResource<{Client}>`",
+    note = "implement `EphemeralResource<{Client}>`: all types of a provider have the client that `Provider::with_config` creates"
+)]
 pub trait EphemeralResource<Client: 'static = ()>: 'static {
     /// The Rust type of the configuration and the result: a struct with a field for each attribute
     /// and block, or [`Object`] if the schema is built at run time.
@@ -42,6 +81,12 @@ pub trait EphemeralResource<Client: 'static = ()>: 'static {
 }
 
 /// An ephemeral resource that was opened.
+///
+/// ```
+/// use wardian_sdk::{Opened, Renew};
+///
+/// assert_eq!(Opened::new("a value").renew, Renew::Never);
+/// ```
 pub struct Opened<State> {
     /// The configuration and the result.
     pub state: State,
@@ -57,6 +102,14 @@ impl<State> Opened<State> {
 }
 
 /// The time at which an ephemeral resource must be renewed.
+///
+/// ```
+/// use std::time::Duration;
+/// use wardian_sdk::{Renew, clock};
+///
+/// let in_five_minutes = Renew::At(clock::system_time() + Duration::from_secs(300));
+/// assert_ne!(in_five_minutes, Renew::Never);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renew {
     /// The resource does not expire.

@@ -205,8 +205,8 @@ impl<E: Exported> protocol::Guest for Component<E> {
 }
 
 /// Exports a provider from the component. In `export_provider!(provider)`, `provider` is a function
-/// without parameters that returns a [`crate::Provider`]. Expands to nothing on targets other than
-/// WebAssembly.
+/// without parameters that returns a [`crate::Provider`]. On targets other than WebAssembly, the macro
+/// only checks its arguments.
 ///
 /// The following macro arguments list the capabilities that the component needs (except clocks and
 /// randomness), each with a reason. Users approve them before the component runs, and the host
@@ -230,6 +230,10 @@ macro_rules! export_provider {
         const _: () = {
             $crate::export_provider_world!($provider, This);
         };
+
+        // Native builds, and therefore tests and editors, report a mistake in the function too.
+        #[cfg(not(target_family = "wasm"))]
+        const _: fn() -> $crate::export::Service = || ::core::convert::Into::into($provider());
     };
 }
 

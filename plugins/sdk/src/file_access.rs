@@ -13,6 +13,18 @@ use std::path::Path;
 
 /// Returns whether the host grants any access to the path, even if no file exists there. The host
 /// records a denied path in the audit log.
+///
+/// ```
+/// use std::path::Path;
+/// use wardian_sdk::{Diagnostic, Result, file_access};
+///
+/// fn check(path: &str) -> Result<()> {
+///     if file_access::is_granted(Path::new(path)) {
+///         return Ok(());
+///     }
+///     Err(Diagnostic::error("No access", format!("No policy grants access to {path}.")).at_attribute("path").into())
+/// }
+/// ```
 #[cfg(target_os = "wasi")]
 pub fn is_granted(path: &Path) -> bool {
     // WASI's C library returns this error if the host denies access. Errors of the operating system
@@ -23,6 +35,19 @@ pub fn is_granted(path: &Path) -> bool {
 }
 
 /// Returns `true`, since the operating system checks every path outside the sandbox.
+///
+/// ```
+/// use std::path::Path;
+/// use wardian_sdk::{Diagnostic, Result, file_access};
+///
+/// fn check(path: &str) -> Result<()> {
+///     if file_access::is_granted(Path::new(path)) {
+///         return Ok(());
+///     }
+///     Err(Diagnostic::error("No access", format!("No policy grants access to {path}.")).at_attribute("path").into())
+/// }
+/// assert!(check("/etc/hosts").is_ok());
+/// ```
 #[cfg(not(target_os = "wasi"))]
 pub fn is_granted(_path: &Path) -> bool {
     true

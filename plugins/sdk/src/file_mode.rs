@@ -9,22 +9,58 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// A file that is open for writing, regardless of its mode.
+///
+/// ```
+/// use std::io::Write as _;
+/// use wardian_sdk::file_mode;
+///
+/// let directory = tempfile::tempdir()?;
+/// let mut file = file_mode::create_file(directory.path().join("key"), 0o600)?;
+/// file.write_all(b"secret")?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct WritableFile(host::File);
 
 /// Opens an empty file. A new file gets the mode, reduced by the umask. An existing file is
 /// truncated and keeps its mode.
+///
+/// ```
+/// use wardian_sdk::file_mode;
+///
+/// let directory = tempfile::tempdir()?;
+/// file_mode::create_file(directory.path().join("key"), 0o600)?;
+/// assert!(directory.path().join("key").is_file());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn create_file(path: impl AsRef<Path>, mode: u32) -> io::Result<WritableFile> {
     host::create_file(path.as_ref(), mode).map(WritableFile)
 }
 
 /// Creates a directory and its missing parents, each with the mode, reduced by the umask. An
 /// existing directory is not changed.
+///
+/// ```
+/// use wardian_sdk::file_mode;
+///
+/// let directory = tempfile::tempdir()?;
+/// file_mode::create_directory(directory.path().join("a/b"), 0o700)?;
+/// assert!(directory.path().join("a/b").is_dir());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn create_directory(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
     host::create_directory(path.as_ref(), mode)
 }
 
 /// Sets the mode of an existing file or directory.
+///
+/// ```
+/// use wardian_sdk::file_mode;
+///
+/// let directory = tempfile::tempdir()?;
+/// file_mode::set_mode(directory.path(), 0o700)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn set_mode(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
     host::set_mode(path.as_ref(), mode)
 }

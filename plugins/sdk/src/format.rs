@@ -99,21 +99,73 @@ fn are_equivalent<F: TextFormat>(one: &str, other: &str) -> bool {
 }
 
 /// JSON; the order of attributes and white space have no meaning.
+///
+/// ```
+/// use wardian_sdk::JsonText;
+///
+/// assert!(JsonText::from(r#"{ "b": 1, "a": 2 }"#).is_equivalent(r#"{"a":2,"b":1}"#));
+/// ```
 pub type JsonText = Text<JsonFormat>;
 /// An RFC 3339 time; times in different UTC offsets can be equal.
+///
+/// ```
+/// use wardian_sdk::TimeText;
+///
+/// assert!(TimeText::from("2020-02-12T06:00:00Z").is_equivalent("2020-02-12T07:00:00+01:00"));
+/// ```
 pub type TimeText = Text<TimeFormat>;
 /// A duration such as `90s` or `1m30s`.
+///
+/// ```
+/// use wardian_sdk::DurationText;
+///
+/// assert!(DurationText::from("90s").is_equivalent("1m30s"));
+/// ```
 pub type DurationText = Text<DurationFormat>;
 /// An IP network such as `10.0.0.0/8`; bits of the host have no meaning.
+///
+/// ```
+/// use wardian_sdk::CidrText;
+///
+/// assert!(CidrText::from("10.0.0.1/8").is_equivalent("10.0.0.0/8"));
+/// ```
 pub type CidrText = Text<CidrFormat>;
 
 /// The format of [`JsonText`].
+///
+/// ```
+/// use wardian_sdk::{JsonFormat, TextFormat as _};
+///
+/// assert!(JsonFormat::parse("{}").is_some());
+/// assert!(JsonFormat::parse("{").is_none());
+/// ```
 pub enum JsonFormat {}
 /// The format of [`TimeText`].
+///
+/// ```
+/// use wardian_sdk::{TimeFormat, TextFormat as _};
+///
+/// assert!(TimeFormat::parse("2020-02-12T06:36:13Z").is_some());
+/// assert!(TimeFormat::parse("today").is_none());
+/// ```
 pub enum TimeFormat {}
 /// The format of [`DurationText`].
+///
+/// ```
+/// use wardian_sdk::{DurationFormat, TextFormat as _};
+///
+/// assert!(DurationFormat::parse("1m30s").is_some());
+/// assert!(DurationFormat::parse("soon").is_none());
+/// ```
 pub enum DurationFormat {}
 /// The format of [`CidrText`].
+///
+/// ```
+/// use wardian_sdk::{CidrFormat, TextFormat as _};
+///
+/// assert!(CidrFormat::parse("10.0.0.0/8").is_some());
+/// assert!(CidrFormat::parse("10.0.0.0").is_none());
+/// ```
 pub enum CidrFormat {}
 
 impl TextFormat for JsonFormat {

@@ -11,6 +11,13 @@ use crate::model::{ModelError, Unknowns, from_value, to_value};
 use crate::schema::Deprecation;
 
 /// The error of a function call.
+///
+/// ```
+/// use wardian_sdk::FunctionError;
+///
+/// let error = FunctionError::argument(0, "must not be empty");
+/// assert_eq!(error.argument, Some(0));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError {
     /// The message.
@@ -39,6 +46,15 @@ impl From<Diagnostics> for FunctionError {
 }
 
 /// A parameter of a function.
+///
+/// ```
+/// use wardian_sdk::{Function, Parameter, Type};
+///
+/// let or = Function::new("or", Type::String)
+///     .parameter(Parameter::string("text").allow_null().description("The text."))
+///     .parameter(Parameter::string("default"))
+///     .run(|(text, default): (Option<String>, String)| Ok(text.unwrap_or(default)));
+/// ```
 #[derive(Debug)]
 pub struct Parameter {
     pub(crate) name: String,
@@ -110,6 +126,15 @@ pub struct Function {
 }
 
 /// A function whose implementation has not been set yet; see [`Function::new`].
+///
+/// ```
+/// use wardian_sdk::{Function, Parameter, Type};
+///
+/// let total = Function::new("total", Type::Number)
+///     .summary("Adds numbers")
+///     .variadic(Parameter::number("numbers"))
+///     .run(|(numbers,): (Vec<i64>,)| Ok(numbers.iter().sum::<i64>()));
+/// ```
 pub struct FunctionBuilder {
     name: String,
     signature: Signature,

@@ -51,6 +51,14 @@ pub struct Request {
 }
 
 /// A response with any status.
+///
+/// ```
+/// use wardian_sdk::http::Response;
+///
+/// let response = Response::new(404, "no such server");
+/// assert_eq!(response.status(), 404);
+/// assert!(response.error_for_status().is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     status: u16,
@@ -59,6 +67,13 @@ pub struct Response {
 }
 
 /// The reason why a request has no response or an invalid response.
+///
+/// ```
+/// use wardian_sdk::http::{Error, Response};
+///
+/// let error = Response::new(500, "out of order").error_for_status().unwrap_err();
+/// assert_eq!(error, Error::Status { status: 500, body: "out of order".to_owned() });
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -99,21 +114,49 @@ pub enum Error {
 }
 
 /// Creates a GET request.
+///
+/// ```
+/// use wardian_sdk::http;
+///
+/// let request = http::get("https://api.example/servers").header("Accept", "application/json");
+/// assert_eq!(request.method(), "GET");
+/// ```
 pub fn get(url: impl Into<String>) -> Request {
     Request::new("GET", url)
 }
 
 /// Creates a POST request.
+///
+/// ```
+/// use wardian_sdk::http;
+///
+/// let request = http::post("https://api.example/servers", "{}").header("Accept", "application/json");
+/// assert_eq!(request.method(), "POST");
+/// ```
 pub fn post(url: impl Into<String>, body: impl Into<Vec<u8>>) -> Request {
     Request::new("POST", url).body(body)
 }
 
 /// Creates a PUT request.
+///
+/// ```
+/// use wardian_sdk::http;
+///
+/// let request = http::put("https://api.example/servers/1", "{}").header("Accept", "application/json");
+/// assert_eq!(request.method(), "PUT");
+/// ```
 pub fn put(url: impl Into<String>, body: impl Into<Vec<u8>>) -> Request {
     Request::new("PUT", url).body(body)
 }
 
 /// Creates a DELETE request.
+///
+/// ```
+/// use wardian_sdk::http;
+///
+/// let request = http::delete("https://api.example/servers/1").header("Accept", "application/json");
+/// assert_eq!(request.method(), "DELETE");
+/// ```
 pub fn delete(url: impl Into<String>) -> Request {
     Request::new("DELETE", url)
 }

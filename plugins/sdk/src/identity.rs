@@ -3,6 +3,14 @@
 use wardian_value::Type;
 
 /// The schema of a resource type's identity.
+///
+/// ```
+/// use wardian_sdk::{IdentityAttribute, IdentitySchema, Type};
+///
+/// let identity = IdentitySchema::new()
+///     .attribute(IdentityAttribute::required_for_import("name", Type::String))
+///     .attribute(IdentityAttribute::optional_for_import("zone", Type::String));
+/// ```
 #[derive(Debug, Default)]
 pub struct IdentitySchema {
     pub(crate) version: i64,
@@ -10,6 +18,12 @@ pub struct IdentitySchema {
 }
 
 /// An identity attribute: a primitive or a list of primitives.
+///
+/// ```
+/// use wardian_sdk::{IdentityAttribute, Type};
+///
+/// let name = IdentityAttribute::required_for_import("name", Type::String).description("The name of the server.");
+/// ```
 #[derive(Debug)]
 pub struct IdentityAttribute {
     pub(crate) name: String,

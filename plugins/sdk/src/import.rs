@@ -180,6 +180,11 @@ impl Import {
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the key of an import",
+    label = "no identifier can be parsed as this type",
+    note = "use String, i32, i64, u32, u64 or a tuple of them, or implement `ImportKey`"
+)]
 pub trait ImportKey: Sized {
     /// The description of valid identifiers for error messages, such as "a whole number".
     const FORMAT: &'static str;

@@ -67,6 +67,7 @@ mod definition_check;
 pub mod derive;
 mod diagnostic;
 mod ephemeral;
+#[doc(hidden)]
 pub mod export;
 pub mod file_access;
 pub mod file_mode;
@@ -218,7 +219,7 @@ pub use function::{Function, FunctionBuilder, FunctionError, Parameter};
 pub use identity::{IdentityAttribute, IdentitySchema};
 pub use import::{Import, ImportKey};
 pub use list::{ListRequest, ListResource, ListResult, ListResults};
-pub use model::{Attr, Dynamic, Model, ModelError, Object};
+pub use model::{Attr, ConfigModel, Dynamic, Model, ModelError, Object};
 pub use modifier::AttributePlan;
 pub use provider::Provider;
 pub use resource::{Plan, Resource, Update};

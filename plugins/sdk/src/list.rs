@@ -3,18 +3,70 @@
 use std::marker::PhantomData;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use wardian_value::{Type, Value};
 
 use crate::context::Call;
 use crate::model::{Unknowns, from_value, to_value};
-use crate::{Context, Diagnostics, ModelError, Object, Result, Schema};
+use crate::{ConfigModel, Context, Diagnostics, ModelError, Object, Result, Schema};
 
 /// A list of a resource type's objects. It is registered under the name of a resource type that has
 /// an identity schema.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use wardian_sdk::{
+///     Attribute, Context, ListRequest, ListResource, ListResult, ListResults, Result, Schema,
+/// };
+///
+/// #[derive(Deserialize)]
+/// struct Config {
+///     zone: Option<String>,
+/// }
+///
+/// #[derive(Serialize)]
+/// struct Identity {
+///     name: String,
+/// }
+///
+/// #[derive(Serialize)]
+/// struct Server {
+///     name: String,
+/// }
+///
+/// struct ServerList;
+///
+/// impl ListResource for ServerList {
+///     type Config = Config;
+///     type Identity = Identity;
+///     type State = Server;
+///
+///     fn schema(&self) -> Schema {
+///         Schema::new().attribute(Attribute::string("zone").optional())
+///     }
+///
+///     fn list(
+///         &self,
+///         request: ListRequest<Config>,
+///         _: &mut Context<'_>,
+///     ) -> Result<ListResults<Identity, Server>> {
+///         Ok(Box::new(["web", "db"].into_iter().map(move |name| {
+///             Ok(ListResult {
+///                 identity: Identity { name: name.to_owned() },
+///                 display_name: format!("Server {name}"),
+///                 object: request.include_objects.then(|| Server { name: name.to_owned() }),
+///             })
+///         })))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a list resource of a provider whose client is `{Client}`",
+    label = "does not implement `ListResource<{Client}>`",
+    note = "implement `ListResource<{Client}>`: all types of a provider have the client that `Provider::with_config` creates"
+)]
 pub trait ListResource<Client: 'static = ()>: 'static {
     /// The Rust type of the list block's configuration.
-    type Config: DeserializeOwned;
+    type Config: ConfigModel;
     /// An object's identity, with the attributes of the resource's identity schema.
     type Identity: Serialize + 'static;
     /// An object, with the attributes of the resource's schema.
@@ -38,6 +90,13 @@ pub trait ListResource<Client: 'static = ()>: 'static {
 }
 
 /// A list request.
+///
+/// ```
+/// use wardian_sdk::ListRequest;
+///
+/// let request = ListRequest { config: (), include_objects: false, limit: Some(10) };
+/// assert_eq!(request.limit, Some(10));
+/// ```
 pub struct ListRequest<Config> {
     /// The configuration.
     pub config: Config,
@@ -48,9 +107,23 @@ pub struct ListRequest<Config> {
 }
 
 /// The results of a list request, which are produced one by one.
+///
+/// ```
+/// use wardian_sdk::ListResults;
+///
+/// let none: ListResults<(), ()> = Box::new(std::iter::empty());
+/// assert_eq!(none.count(), 0);
+/// ```
 pub type ListResults<Identity, State> = Box<dyn Iterator<Item = Result<ListResult<Identity, State>>>>;
 
 /// An object in the results of a list request.
+///
+/// ```
+/// use wardian_sdk::ListResult;
+///
+/// let found = ListResult { identity: "srv-1", display_name: "Server web".to_owned(), object: None::<()> };
+/// assert_eq!(found.display_name, "Server web");
+/// ```
 pub struct ListResult<Identity, State> {
     /// The identity of the object.
     pub identity: Identity,

@@ -7,6 +7,12 @@ mod subsystem;
 pub use subsystem::Subsystem;
 
 /// The severity of a log line.
+///
+/// ```
+/// use wardian_sdk::log::Level;
+///
+/// assert!(Level::Debug < Level::Warn);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Details of a step.
@@ -23,11 +29,28 @@ pub enum Level {
 
 /// Returns whether the host records lines of this level. If it does not, the caller can skip
 /// expensive formatting.
+///
+/// ```
+/// use wardian_sdk::log::{self, Level};
+///
+/// if log::enabled(Level::Trace) {
+///     log::trace(&format!("{:?}", "an expensive description"));
+/// }
+/// ```
 pub fn enabled(level: Level) -> bool {
     host::enabled(level)
 }
 
 /// Writes a log line with named fields.
+///
+/// ```
+/// use wardian_sdk::log::{self, Level};
+/// use wardian_sdk::testing::CapturedLogs;
+///
+/// let logs = CapturedLogs::new();
+/// logs.capture(|| log::write(Level::Info, "request", &[("url", "/servers")]));
+/// logs.assert_contains(Level::Info, "/servers");
+/// ```
 pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
     write_to("", level, message, fields);
 }
@@ -37,26 +60,71 @@ fn write_to(target: &str, level: Level, message: &str, fields: &[(&str, &str)]) 
 }
 
 /// Writes a line with details of a step.
+///
+/// ```
+/// use wardian_sdk::log::{self, Level};
+/// use wardian_sdk::testing::CapturedLogs;
+///
+/// let logs = CapturedLogs::new();
+/// logs.capture(|| log::trace("the server is slow"));
+/// logs.assert_contains(Level::Trace, "slow");
+/// ```
 pub fn trace(message: &str) {
     write(Level::Trace, message, &[]);
 }
 
 /// Writes a line for the author of the provider.
+///
+/// ```
+/// use wardian_sdk::log::{self, Level};
+/// use wardian_sdk::testing::CapturedLogs;
+///
+/// let logs = CapturedLogs::new();
+/// logs.capture(|| log::debug("the server is slow"));
+/// logs.assert_contains(Level::Debug, "slow");
+/// ```
 pub fn debug(message: &str) {
     write(Level::Debug, message, &[]);
 }
 
 /// Writes a line for operators.
+///
+/// ```
+/// use wardian_sdk::log::{self, Level};
+/// use wardian_sdk::testing::CapturedLogs;
+///
+/// let logs = CapturedLogs::new();
+/// logs.capture(|| log::info("the server is slow"));
+/// logs.assert_contains(Level::Info, "slow");
+/// ```
 pub fn info(message: &str) {
     write(Level::Info, message, &[]);
 }
 
 /// Writes a line about an unexpected event.
+///
+/// ```
+/// use wardian_sdk::log::{self, Level};
+/// use wardian_sdk::testing::CapturedLogs;
+///
+/// let logs = CapturedLogs::new();
+/// logs.capture(|| log::warn("the server is slow"));
+/// logs.assert_contains(Level::Warn, "slow");
+/// ```
 pub fn warn(message: &str) {
     write(Level::Warn, message, &[]);
 }
 
 /// Writes a line about a failure.
+///
+/// ```
+/// use wardian_sdk::log::{self, Level};
+/// use wardian_sdk::testing::CapturedLogs;
+///
+/// let logs = CapturedLogs::new();
+/// logs.capture(|| log::error("the server is slow"));
+/// logs.assert_contains(Level::Error, "slow");
+/// ```
 pub fn error(message: &str) {
     write(Level::Error, message, &[]);
 }

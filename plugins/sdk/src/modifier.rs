@@ -25,6 +25,21 @@ pub(crate) struct Roots {
 }
 
 /// The plan of one attribute, which plan modifiers read and change.
+///
+/// ```
+/// use wardian_sdk::{Attribute, AttributePlan, Result, Value};
+///
+/// /// Keeps the name of an object whose name is not configured any more.
+/// fn keep_prior(plan: &mut AttributePlan<'_>) -> Result<()> {
+///     if plan.config().is_null() && !plan.is_create() {
+///         let prior = plan.prior().clone();
+///         plan.set_value(prior);
+///     }
+///     Ok(())
+/// }
+///
+/// let attribute = Attribute::string("name").optional().computed().modify_plan(keep_prior);
+/// ```
 pub struct AttributePlan<'a> {
     pub(crate) path: &'a Path,
     pub(crate) config: &'a Value,

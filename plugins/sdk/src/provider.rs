@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use serde::de::DeserializeOwned;
 use wardian_value::{Type, Value};
 
 use crate::action::{Action, AnyAction, TypedAction};
@@ -17,12 +16,37 @@ use crate::model::{Unknowns, from_value};
 use crate::resource::{AnyResource, Resource, TypedResource, Update};
 use crate::service::Service;
 use crate::state_store::{AnyStateStore, StateStore, StateStores, TypedStateStore};
-use crate::{Diagnostics, Function, ModelError, Object, Result, Schema};
+use crate::{ConfigModel, Diagnostics, Function, ModelError, Object, Result, Schema};
 
 /// A provider: its configuration, resources, data sources, functions and other types.
 ///
 /// `Client` is the type of the value that the provider creates from its configuration, and that
 /// operations access with [`crate::Context::client`]. It is `()` for providers without a client.
+///
+/// ```
+/// use serde::Deserialize;
+/// use wardian_sdk::{Attribute, Function, Parameter, Provider, Schema, Type};
+///
+/// #[derive(Deserialize)]
+/// struct Config {
+///     token: String,
+/// }
+///
+/// struct Client {
+///     token: String,
+/// }
+///
+/// fn provider() -> Provider<Client> {
+///     let schema = Schema::new().attribute(Attribute::string("token").required().sensitive());
+///     Provider::with_config("cloud", schema, |config: Config| Ok(Client { token: config.token })).function(
+///         Function::new("shout", Type::String)
+///             .parameter(Parameter::string("text"))
+///             .run(|(text,): (String,)| Ok(text.to_uppercase())),
+///     )
+/// }
+///
+/// wardian_sdk::assert_valid_provider(provider());
+/// ```
 pub struct Provider<Client: 'static = ()> {
     pub(crate) parts: Parts,
     pub(crate) state_stores: StateStores,
@@ -108,7 +132,7 @@ impl Provider {
 impl<Client: 'static> Provider<Client> {
     /// Creates a provider with a configuration, from which `configure` creates the client. Fields
     /// of `Config` that can be unknown during a plan must have the type [`crate::Attr`].
-    pub fn with_config<Config: DeserializeOwned>(
+    pub fn with_config<Config: ConfigModel>(
         name: impl Into<String>,
         schema: Schema,
         configure: impl Fn(Config) -> Result<Client> + 'static,

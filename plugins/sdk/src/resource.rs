@@ -14,6 +14,43 @@ use crate::{Context, Diagnostics, IdentitySchema, Model, ModelError, Object, Res
 /// be changed in place also implements [`Update`] and is registered with
 /// [`crate::Provider::updatable_resource`]; in all other resources, every configurable attribute
 /// must be `force_new`, which [`crate::assert_valid_provider`] checks.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use wardian_sdk::{Context, Resource, Result, Schema};
+///
+/// #[derive(Serialize, Deserialize, Schema)]
+/// struct Server {
+///     #[attr(force_new)]
+///     name: String,
+///     #[attr(computed, use_state_for_unknown)]
+///     id: Option<String>,
+/// }
+///
+/// struct Servers;
+///
+/// impl Resource for Servers {
+///     type State = Server;
+///
+///     fn schema(&self) -> Schema {
+///         Schema::for_type::<Server>()
+///     }
+///
+///     fn create(&self, plan: Server, _: &mut Context<'_>) -> Result<Server> {
+///         Ok(Server { id: Some(format!("srv-{}", plan.name)), ..plan })
+///     }
+///
+///     fn delete(&self, state: Server, _: &mut Context<'_>) -> Result<()> {
+///         wardian_sdk::log::info(&format!("deleting {}", state.name));
+///         Ok(())
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a resource type of a provider whose client is `{Client}`",
+    label = "does not implement `Resource<{Client}>`",
+    note = "implement `Resource<{Client}>`: all types of a provider have the client that `Provider::with_config` creates"
+)]
 pub trait Resource<Client: 'static = ()>: 'static {
     /// The Rust type of an object: a struct with a field for each attribute and block. Use
     /// `Option<T>` for a value that can be null. In `create` and `update`, a value that the
@@ -81,6 +118,32 @@ pub trait Resource<Client: 'static = ()>: 'static {
 }
 
 /// A resource whose objects can be changed in place.
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// # use wardian_sdk::{Context, Resource, Result, Schema, Update};
+/// # #[derive(Serialize, Deserialize, Schema)]
+/// # struct Server { size: i64 }
+/// # struct Servers;
+/// # impl Resource for Servers {
+/// #     type State = Server;
+/// #     fn schema(&self) -> Schema { Schema::for_type::<Server>() }
+/// #     fn create(&self, plan: Server, _: &mut Context<'_>) -> Result<Server> { Ok(plan) }
+/// # }
+/// impl Update for Servers {
+///     fn update(&self, prior: Server, plan: Server, context: &mut Context<'_>) -> Result<Server> {
+///         if plan.size < prior.size {
+///             context.warn("Server is smaller", "Its disk was reduced.");
+///         }
+///         Ok(plan)
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "objects of `{Self}` cannot be changed in place",
+    label = "does not implement `Update<{Client}>`",
+    note = "implement `Update<{Client}>`, or register the type with `Provider::resource` and make its attributes `force_new`"
+)]
 pub trait Update<Client: 'static = ()>: Resource<Client> {
     /// Changes an object as planned and returns its new state.
     fn update(
@@ -92,6 +155,19 @@ pub trait Update<Client: 'static = ()>: Resource<Client> {
 }
 
 /// The plan of an object, which a resource can modify.
+///
+/// ```
+/// use wardian_sdk::{Context, Plan, Result};
+///
+/// fn modify_plan(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
+///     if plan.is_destroy() {
+///         context.warn("Server is destroyed", "Its disks are deleted too.");
+///     } else if plan.is_update() && plan.is_changed("size") && let Some(planned) = plan.planned_mut() {
+///         planned.set_unknown("address")?;
+///     }
+///     Ok(())
+/// }
+/// ```
 pub struct Plan {
     pub(crate) config: Option<Object>,
     pub(crate) prior: Option<Object>,

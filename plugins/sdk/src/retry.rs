@@ -38,6 +38,21 @@ pub struct Retry {
 }
 
 /// The failure of an attempt.
+///
+/// ```
+/// use wardian_sdk::Diagnostics;
+/// use wardian_sdk::retry::Failure;
+///
+/// fn check(status: &str) -> std::result::Result<(), Failure> {
+///     match status {
+///         "running" => Ok(()),
+///         "starting" => Err(Failure::Again(None)),
+///         other => Err(Failure::Permanent(Diagnostics::error("Server failed", other))),
+///     }
+/// }
+///
+/// assert!(matches!(check("starting"), Err(Failure::Again(None))));
+/// ```
 #[derive(Debug)]
 pub enum Failure {
     /// The operation is not complete: it is repeated. The last attempt's errors are reported if the

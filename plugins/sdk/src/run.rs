@@ -50,6 +50,17 @@ pub fn interrupted() -> bool {
 
 /// Waits.
 ///
+/// ```
+/// use std::time::Duration;
+/// use wardian_sdk::run;
+/// use wardian_sdk::testing::{TestClock, with_clock};
+///
+/// let clock = TestClock::new();
+/// with_clock(&clock, || run::sleep(Duration::from_secs(60)))?;
+/// assert_eq!(clock.elapsed(), Duration::from_secs(60));
+/// # Ok::<(), wardian_sdk::Diagnostics>(())
+/// ```
+///
 /// # Errors
 /// Returns an error if the run is interrupted.
 pub fn sleep(duration: Duration) -> Result<()> {

@@ -52,6 +52,16 @@ use crate::{Diagnostics, Result, run};
 const DEFAULT_LEASE: Duration = Duration::from_mins(10);
 
 /// A value and its version.
+///
+/// ```
+/// use wardian_sdk::shared::{self, Expectation};
+///
+/// shared::put("count", &1, Expectation::Any)?;
+/// let count = shared::get::<i64>("count")?.unwrap();
+/// shared::put("count", &(count.value + 1), Expectation::Version(count.version))?;
+/// assert_eq!(shared::get::<i64>("count")?.unwrap().value, 2);
+/// # Ok::<(), wardian_sdk::Diagnostics>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedValue<T> {
     /// The value.
@@ -61,6 +71,14 @@ pub struct SharedValue<T> {
 }
 
 /// The state of a key in which a value is set or removed.
+///
+/// ```
+/// use wardian_sdk::shared::{self, Expectation};
+///
+/// assert!(shared::put("token", "a", Expectation::Absent)?.is_some());
+/// assert!(shared::put("token", "b", Expectation::Absent)?.is_none());
+/// # Ok::<(), wardian_sdk::Diagnostics>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expectation {
     /// Any state.

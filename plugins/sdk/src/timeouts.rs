@@ -12,6 +12,24 @@ use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, clock, run, valid
 ///
 /// The type of the state has the field `timeouts: Option<Timeouts>`. In an operation,
 /// `Timeouts::create(state.timeouts.as_ref(), default)?` returns the [`Deadline`].
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use serde::{Deserialize, Serialize};
+/// use wardian_sdk::{Schema, Timeouts};
+///
+/// #[derive(Serialize, Deserialize, Schema)]
+/// struct Server {
+///     name: String,
+///     #[attr(timeouts(create))]
+///     timeouts: Option<Timeouts>,
+/// }
+///
+/// fn deadline(plan: &Server) -> wardian_sdk::Result<wardian_sdk::Deadline> {
+///     Timeouts::create(plan.timeouts.as_ref(), Duration::from_secs(600))
+/// }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,6 +110,18 @@ fn deadline(text: Option<&str>, operation: &str, default: Duration) -> Result<De
 }
 
 /// The time by which an operation must finish.
+///
+/// ```
+/// use std::time::Duration;
+/// use wardian_sdk::Deadline;
+/// use wardian_sdk::testing::{TestClock, with_clock};
+///
+/// with_clock(&TestClock::new(), || {
+///     let deadline = Deadline::after(Duration::from_secs(60));
+///     assert!(deadline.sleep(Duration::from_secs(30), "waiting for the server").is_ok());
+///     assert!(deadline.remaining() <= Duration::from_secs(30));
+/// });
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     start: Instant,

@@ -11,6 +11,27 @@ use crate::{Diagnostics, Result};
 type Run = Box<dyn Fn(&Json, &Type) -> Result<Value>>;
 
 /// Upgrades states of one earlier schema version to the current version.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use wardian_sdk::StateUpgrader;
+///
+/// #[derive(Deserialize)]
+/// struct ServerV0 {
+///     title: String,
+/// }
+///
+/// #[derive(Serialize)]
+/// struct Server {
+///     name: String,
+/// }
+///
+/// let typed = StateUpgrader::new(0, |old: ServerV0| Ok(Server { name: old.title }));
+/// let untyped = StateUpgrader::json(1, |state| {
+///     state["size"] = 8.into();
+///     Ok(())
+/// });
+/// ```
 pub struct StateUpgrader {
     pub(crate) from: i64,
     pub(crate) run: Run,
@@ -51,6 +72,23 @@ impl StateUpgrader {
 }
 
 /// The source of a move: an object of another resource type.
+///
+/// ```
+/// use serde::Deserialize;
+/// use wardian_sdk::{MoveSource, Result};
+///
+/// #[derive(Deserialize)]
+/// struct Machine {
+///     label: String,
+/// }
+///
+/// fn name_of(source: &MoveSource) -> Result<Option<String>> {
+///     match source.type_name() {
+///         "other_machine" => Ok(Some(source.decode::<Machine>()?.label)),
+///         _ => Ok(None),
+///     }
+/// }
+/// ```
 pub struct MoveSource {
     pub(crate) provider_address: String,
     pub(crate) type_name: String,

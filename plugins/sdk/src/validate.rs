@@ -26,6 +26,12 @@ pub use values::{
 };
 
 /// A validator. The functions of this module create validators.
+///
+/// ```
+/// use wardian_sdk::{Attribute, validate};
+///
+/// let name = Attribute::string("name").required().validate(validate::length(1..=63));
+/// ```
 pub struct Validator {
     run: Run,
     subject: Subject,
@@ -111,6 +117,21 @@ impl std::fmt::Debug for Validator {
 }
 
 /// The value that a validator checks, and the configuration that contains it.
+///
+/// ```
+/// use wardian_sdk::validate::{self, Validator};
+///
+/// fn below_limit() -> Validator {
+///     validate::custom_with_context(|context, diagnostics| {
+///         let limit = context.sibling("limit").and_then(|limit| limit.as_number());
+///         if let (Some(size), Some(limit)) = (context.value().as_number(), limit)
+///             && size > limit
+///         {
+///             diagnostics.push(context.invalid_value("must not be greater than limit"));
+///         }
+///     })
+/// }
+/// ```
 pub struct ValidationContext<'a> {
     pub(crate) path: &'a Path,
     pub(crate) value: &'a Value,
@@ -169,6 +190,15 @@ impl ValidationContext<'_> {
 
 /// Checks a value with a function, if the value is set and wholly known. The function returns the
 /// requirement as an error: `"must start with a letter"`.
+///
+/// ```
+/// use wardian_sdk::validate;
+///
+/// let not_true = validate::custom(|value| match value.as_bool() {
+///     Some(true) => Err("must be false"),
+///     _ => Ok(()),
+/// });
+/// ```
 pub fn custom<M: Display>(check: impl Fn(&Value) -> Result<(), M> + 'static) -> Validator {
     checked(Subject::Anything, check)
 }
@@ -200,6 +230,16 @@ pub fn typed<T: DeserializeOwned, M: Display>(check: impl Fn(&T) -> Result<(), M
 }
 
 /// Checks any value, including null and unknown values, with a function that receives its context.
+///
+/// ```
+/// use wardian_sdk::validate;
+///
+/// let not_default = validate::custom_with_context(|context, diagnostics| {
+///     if context.value().as_str() == Some("default") {
+///         diagnostics.push(context.invalid_value("must not be the default network"));
+///     }
+/// });
+/// ```
 pub fn custom_with_context(check: impl Fn(&ValidationContext<'_>, &mut Diagnostics) + 'static) -> Validator {
     Validator::new(Subject::Anything, check)
 }

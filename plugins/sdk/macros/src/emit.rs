@@ -174,7 +174,10 @@ fn option(field: &Field, choice: &Choice) -> TokenStream {
         }
         Choice::DefaultWith(function) => {
             let inner = &field.shape.inner;
-            quote!(.default_with(::wardian_sdk::derive::default_with::<#inner, _>(#function)))
+            // The span lets the compiler mark the function if its result has another type.
+            quote_spanned!(function.span()=>
+                .default_with(::wardian_sdk::derive::default_with::<#inner, _>(#function))
+            )
         }
         Choice::Deprecated(text) => quote!(.deprecated(#text)),
         Choice::Description(text) => quote!(.description(#text)),

@@ -3,6 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// An IP network: an address whose host bits are zero, and the length of its prefix.
+///
+/// ```
+/// let block = wardian_sdk::CidrBlock::parse("10.1.2.3/16").unwrap();
+/// assert_eq!((block.network().to_string(), block.prefix()), ("10.1.0.0".to_owned(), 16));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CidrBlock {
     network: IpAddr,

@@ -1,6 +1,11 @@
 //! Times in the format of RFC 3339.
 
 /// A moment: the seconds since 1970-01-01T00:00:00Z, and nanoseconds.
+///
+/// ```
+/// let time = wardian_sdk::Timestamp::parse("1970-01-01T00:01:00.5Z").unwrap();
+/// assert_eq!((time.seconds(), time.nanoseconds()), (60, 500_000_000));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
     seconds: i64,

@@ -22,6 +22,18 @@ impl Drop for MockGuard {
 
 /// Runs a function and passes its HTTP requests on this thread to `respond`. Calls can be nested;
 /// the innermost mock responds.
+///
+/// ```
+/// use wardian_sdk::http::{self, Response};
+/// use wardian_sdk::testing::with_mock_http;
+///
+/// let response = with_mock_http(
+///     |request| Ok(Response::new(200, format!("answer to {}", request.method()))),
+///     || http::get("https://api.example/servers").send(),
+/// )?;
+/// assert_eq!(response.text()?, "answer to GET");
+/// # Ok::<(), wardian_sdk::http::Error>(())
+/// ```
 pub fn with_mock_http<R>(
     respond: impl Fn(&Request) -> Result<Response, Error> + 'static,
     run: impl FnOnce() -> R,

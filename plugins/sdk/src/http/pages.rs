@@ -7,6 +7,17 @@ use crate::{Diagnostics, Result};
 const MAX_PAGES: u32 = 100_000;
 
 /// The pages of a response, which are requested one by one; see [`pages`].
+///
+/// ```
+/// use wardian_sdk::http::{self, Response, pages};
+/// use wardian_sdk::testing::with_mock_http;
+///
+/// let count = with_mock_http(
+///     |_| Ok(Response::new(200, "[]")),
+///     || pages(http::get("https://api.example/numbers"), |_, _| None).count(),
+/// );
+/// assert_eq!(count, 1);
+/// ```
 pub struct Pages<N> {
     next: Option<Request>,
     next_page: N,

@@ -9,6 +9,15 @@ pub(crate) const ATTR: &str = "$wardian::Attr";
 /// `Option<T>` is sufficient if a value is never unknown. It is also sufficient in `create` and
 /// `update`, since an unknown value is a value that these operations must compute, and is passed as
 /// `None`.
+///
+/// ```
+/// use wardian_sdk::Attr;
+///
+/// let name = Attr::Known("web");
+/// assert_eq!(name.known(), Some(&"web"));
+/// assert_eq!(Attr::Unknown.known_or("later"), "later");
+/// assert!(Attr::<i64>::from(None).is_null());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename = "$wardian::Attr")]
 pub enum Attr<T> {

@@ -12,6 +12,20 @@ use crate::codec;
 pub(crate) const DYNAMIC: &str = "$wardian::Dynamic";
 
 /// A value of any type, for a field of a state that corresponds to a dynamic attribute.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use wardian_sdk::{Dynamic, Schema, Value};
+///
+/// #[derive(Serialize, Deserialize, Schema)]
+/// struct Setting {
+///     /// A value of any type.
+///     value: Dynamic,
+/// }
+///
+/// let setting = Setting { value: Dynamic(Value::bool(true)) };
+/// assert_eq!(setting.value.0, Value::bool(true));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dynamic(pub Value);
 

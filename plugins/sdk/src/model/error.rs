@@ -8,6 +8,16 @@ use crate::{Diagnostic, Diagnostics};
 
 /// The error for a value that does not match a Rust type, or for a Rust value that does not match a
 /// schema.
+///
+/// ```
+/// use wardian_sdk::{Object, Type, Value};
+///
+/// let ty = Type::object([("size", Type::Number)]);
+/// let object = Object::from_value(Value::object([("size", Value::number(1))]), ty)?;
+/// let error = object.get::<String>("size").unwrap_err();
+/// assert!(error.to_string().contains("size"), "{error}");
+/// # Ok::<(), wardian_sdk::Diagnostics>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelError {
     /// The steps from the location of the error up to the root.

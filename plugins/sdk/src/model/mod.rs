@@ -10,7 +10,7 @@ mod to_value;
 
 pub use attr::Attr;
 pub(crate) use convert::Convert;
-pub use convert::Model;
+pub use convert::{ConfigModel, Model};
 pub use dynamic::Dynamic;
 pub use error::ModelError;
 pub(crate) use from_value::{Unknowns, from_value};

@@ -10,12 +10,30 @@ const MAX_OUTPUT_TAIL: usize = 8 << 10;
 
 /// The context of a provisioner call. It shows text, runs programs, and provides access to the
 /// provisioned machine.
+///
+/// ```
+/// use wardian_sdk::provisioner::ProvisionContext;
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+///
+/// let mut harness = ProvisionerHarness::new();
+/// ProvisionContext::new(&mut harness).show("Waiting for the machine");
+/// assert_eq!(harness.shown, ["Waiting for the machine"]);
+/// ```
 pub struct ProvisionContext<'a> {
     host: &'a mut dyn HostApi,
 }
 
 /// The operations that the host provides to a provisioner. The host bindings and
 /// [`testing::ProvisionerHarness`](super::testing::ProvisionerHarness) implement this trait.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{Command, HostApi as _};
+///
+/// let mut harness = ProvisionerHarness::new().with_program("1.2.3\n", 0);
+/// assert!(harness.start(&Command::new("git", ["version"])).is_ok());
+/// assert!(harness.machine().is_none());
+/// ```
 pub trait HostApi {
     /// Shows text to the user.
     fn show(&mut self, text: &str);
@@ -31,12 +49,29 @@ pub trait HostApi {
 }
 
 /// A running program. Dropping it kills the program.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{Command, HostApi as _, ProcessEvent};
+///
+/// let mut harness = ProvisionerHarness::new().with_program("1.2.3\n", 0);
+/// let mut program = harness.start(&Command::new("git", ["version"]))?;
+/// assert_eq!(program.next_event(), Some(ProcessEvent::Output(b"1.2.3\n".to_vec())));
+/// # Ok::<(), wardian_sdk::provisioner::SpawnError>(())
+/// ```
 pub trait RunningProgram {
     /// Waits for the next event; `None` after the program has exited.
     fn next_event(&mut self) -> Option<ProcessEvent>;
 }
 
 /// An event of a running program.
+///
+/// ```
+/// use wardian_sdk::provisioner::{ExitStatus, ProcessEvent};
+///
+/// let is_end = |event: &ProcessEvent| matches!(event, ProcessEvent::Exited(_));
+/// assert!(is_end(&ProcessEvent::Exited(ExitStatus::Code(0))));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessEvent {
     /// Output on standard output or standard error.
@@ -46,6 +81,13 @@ pub enum ProcessEvent {
 }
 
 /// The exit status of a program.
+///
+/// ```
+/// use wardian_sdk::provisioner::ExitStatus;
+///
+/// assert!(ExitStatus::Code(0).is_success());
+/// assert_eq!(ExitStatus::Signal(9).to_string(), "signal 9");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
     /// The exit code.
@@ -67,6 +109,12 @@ impl fmt::Display for ExitStatus {
 }
 
 /// The reason why a program was not started, as text for users.
+///
+/// ```
+/// use wardian_sdk::provisioner::SpawnError;
+///
+/// assert_eq!(SpawnError::NotFound("there is no program git".to_owned()).to_string(), "there is no program git");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpawnError {
     /// Policy does not allow the program.
@@ -87,6 +135,13 @@ impl fmt::Display for SpawnError {
 impl std::error::Error for SpawnError {}
 
 /// A program with its arguments, working directory and environment.
+///
+/// ```
+/// use wardian_sdk::provisioner::Command;
+///
+/// let command = Command { directory: Some("modules".to_owned()), ..Command::new("git", ["status"]) };
+/// assert_eq!(command.arguments, ["status"]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// A name, which the host searches for in `PATH`, or a path.
@@ -112,6 +167,17 @@ impl Command {
 }
 
 /// The exit status and the output of a program.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{Command, ProvisionContext};
+///
+/// let mut harness = ProvisionerHarness::new().with_program("not found\n", 1);
+/// let result = ProvisionContext::new(&mut harness).run(&Command::new("git", ["status"]))?;
+/// assert!(!result.is_success());
+/// assert_eq!(result.output, "not found\n");
+/// # Ok::<(), wardian_sdk::provisioner::SpawnError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandOutput {
     /// The exit status.

@@ -288,5 +288,10 @@ macro_rules! export_provisioner {
             type Component = $crate::provisioner::export::Component<This>;
             $crate::provisioner::bindings::export_provisioner_world!(Component with_types_in $crate::provisioner::bindings);
         };
+
+        // Native builds, and therefore tests and editors, report a mistake in the function too.
+        #[cfg(not(target_family = "wasm"))]
+        const _: fn() -> $crate::provisioner::export::Service =
+            || $crate::provisioner::export::Service::new($provisioner());
     };
 }

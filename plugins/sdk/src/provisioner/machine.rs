@@ -8,12 +8,32 @@ use super::{ExitStatus, HostApi};
 
 /// The machine in the connection block. The host connects to it on first use, with credentials that
 /// are not passed to the plugin. All provisioners of an object share the connection.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{Platform, ProvisionContext};
+///
+/// let mut harness = ProvisionerHarness::new().with_machine(Platform::Unix);
+/// let mut context = ProvisionContext::new(&mut harness);
+/// let mut machine = context.machine()?;
+/// machine.upload("/etc/motd", b"hello", Some(0o644))?;
+/// assert!(machine.run("systemctl restart web")?.is_success());
+/// # Ok::<(), wardian_sdk::provisioner::RemoteError>(())
+/// ```
 pub struct Machine<'a> {
     host: &'a mut dyn HostApi,
 }
 
 /// The operations on the machine. The host bindings and
 /// [`testing::MockMachine`](super::testing::MockMachine) implement it.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{HostApi as _, MachineApi as _, Platform};
+///
+/// let mut harness = ProvisionerHarness::new().with_machine(Platform::Windows);
+/// assert_eq!(harness.machine().unwrap().platform(), Platform::Windows);
+/// ```
 pub trait MachineApi {
     /// Returns the machine's platform.
     fn platform(&self) -> Platform;
@@ -47,6 +67,16 @@ pub trait MachineApi {
 }
 
 /// A command that runs on the machine. Dropping it cancels the command.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{HostApi as _, MachineApi as _, Platform, ProcessEvent};
+///
+/// let mut harness = ProvisionerHarness::new().with_machine(Platform::Unix).with_machine_result(Ok(("up\n", 0)));
+/// let mut command = harness.machine().unwrap().execute("uptime")?;
+/// assert_eq!(command.next_event()?, Some(ProcessEvent::Output(b"up\n".to_vec())));
+/// # Ok::<(), wardian_sdk::provisioner::RemoteError>(())
+/// ```
 pub trait RunningCommand {
     /// Waits for the next event; `None` after the command has exited.
     ///
@@ -56,6 +86,18 @@ pub trait RunningCommand {
 }
 
 /// The platform of the machine.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{Platform, ProvisionContext};
+///
+/// let mut harness = ProvisionerHarness::new().with_machine(Platform::Unix);
+/// let mut context = ProvisionContext::new(&mut harness);
+/// let mut machine = context.machine()?;
+/// let script = if machine.platform()? == Platform::Windows { "setup.ps1" } else { "setup.sh" };
+/// assert_eq!(script, "setup.sh");
+/// # Ok::<(), wardian_sdk::provisioner::RemoteError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Platform {
     /// A Unix system.
@@ -65,6 +107,17 @@ pub enum Platform {
 }
 
 /// Whether the host shows its connection attempts to the user.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{ConnectionOutput, Platform, ProvisionContext};
+///
+/// let mut harness = ProvisionerHarness::new().with_machine(Platform::Unix);
+/// let mut context = ProvisionContext::new(&mut harness);
+/// let mut machine = context.machine()?;
+/// machine.connect(ConnectionOutput::Shown)?;
+/// # Ok::<(), wardian_sdk::provisioner::RemoteError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionOutput {
     /// Connection attempts are not shown.
@@ -74,6 +127,15 @@ pub enum ConnectionOutput {
 }
 
 /// The reason why an operation on the machine failed, as text for users.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// use wardian_sdk::provisioner::{ProvisionContext, RemoteError};
+///
+/// let mut harness = ProvisionerHarness::new();
+/// let mut context = ProvisionContext::new(&mut harness);
+/// assert_eq!(context.machine().err(), Some(RemoteError::NoConnection));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RemoteError {
     /// The configuration has no connection block.

@@ -71,6 +71,31 @@ pub use context::{
 pub use machine::{ConnectionOutput, Machine, MachineApi, Platform, RemoteError, RunningCommand};
 
 /// A provisioner runs steps for an object after it is created or before it is destroyed.
+///
+/// ```
+/// use wardian_sdk::provisioner::{ProvisionContext, Provisioner};
+/// use wardian_sdk::{Attribute, Result, Schema};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Config {
+///     message: String,
+/// }
+///
+/// struct Say;
+///
+/// impl Provisioner for Say {
+///     type Config = Config;
+///
+///     fn schema(&self) -> Schema {
+///         Schema::new().attribute(Attribute::string("message").required())
+///     }
+///
+///     fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
+///         context.show(&config.message);
+///         Ok(())
+///     }
+/// }
+/// ```
 pub trait Provisioner: 'static {
     /// The Rust type of the provisioner block's configuration.
     type Config: DeserializeOwned;

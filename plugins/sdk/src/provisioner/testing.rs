@@ -11,6 +11,37 @@ use super::{
 use crate::{Diagnostics, Object, Result, Type, codec};
 
 /// A provisioner under test, with mock results and a record of its operations.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::ProvisionerHarness;
+/// # use wardian_sdk::provisioner::{ProvisionContext, Provisioner};
+/// # use wardian_sdk::{Attribute, Result, Schema};
+/// #
+/// # #[derive(serde::Deserialize)]
+/// # struct Config {
+/// #     message: String,
+/// # }
+/// #
+/// # struct Say;
+/// #
+/// # impl Provisioner for Say {
+/// #     type Config = Config;
+/// #
+/// #     fn schema(&self) -> Schema {
+/// #         Schema::new().attribute(Attribute::string("message").required())
+/// #     }
+/// #
+/// #     fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
+/// #         context.show(&config.message);
+/// #         Ok(())
+/// #     }
+/// # }
+///
+/// let mut harness = ProvisionerHarness::new();
+/// harness.provision(Say, r#"{ "message": "hello" }"#)?;
+/// assert_eq!(harness.shown, ["hello"]);
+/// # Ok::<(), wardian_sdk::Diagnostics>(())
+/// ```
 #[derive(Default)]
 pub struct ProvisionerHarness {
     /// The text that was shown.
@@ -23,6 +54,16 @@ pub struct ProvisionerHarness {
 }
 
 /// A machine that only records its operations.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::{MachineOperation, ProvisionerHarness};
+/// use wardian_sdk::provisioner::{Platform, ProvisionContext};
+///
+/// let mut harness = ProvisionerHarness::new().with_machine(Platform::Unix);
+/// ProvisionContext::new(&mut harness).machine()?.run("uptime")?;
+/// assert_eq!(harness.machine.unwrap().operations, [MachineOperation::Run("uptime".to_owned())]);
+/// # Ok::<(), wardian_sdk::provisioner::RemoteError>(())
+/// ```
 pub struct MockMachine {
     /// The operations, in order.
     pub operations: Vec<MachineOperation>,
@@ -32,6 +73,13 @@ pub struct MockMachine {
 }
 
 /// An operation on a mock machine.
+///
+/// ```
+/// use wardian_sdk::provisioner::testing::MachineOperation;
+///
+/// let upload = MachineOperation::Upload { path: "/etc/motd".into(), content: "hello".into(), mode: None };
+/// assert_ne!(upload, MachineOperation::Run("uptime".into()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MachineOperation {
     /// The connection was opened.

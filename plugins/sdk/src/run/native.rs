@@ -7,6 +7,13 @@ use std::time::{Duration, Instant};
 use crate::clock;
 
 /// The encoded states that a function recorded, in order.
+///
+/// ```
+/// use wardian_sdk::testing::{RecordedStates, with_recorded_states};
+///
+/// let ((), recorded): ((), RecordedStates) = with_recorded_states(|| ());
+/// assert!(recorded.is_empty());
+/// ```
 pub type RecordedStates = Vec<Vec<u8>>;
 
 /// Records an encoded state, its private data and its identity with a host in this process.

@@ -46,6 +46,12 @@ pub(crate) enum Shape {
 }
 
 /// The collection that contains the objects of a nested attribute.
+///
+/// ```
+/// use wardian_sdk::{AttributeShape, Nesting};
+///
+/// assert_ne!(Nesting::List, Nesting::Set);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nesting {
     /// A single object.

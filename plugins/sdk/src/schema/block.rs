@@ -22,6 +22,19 @@ pub struct Block {
 }
 
 /// The collection that contains the blocks of a block type.
+///
+/// ```
+/// use wardian_sdk::{BlockNesting, BlockType, Schema};
+///
+/// #[derive(Schema)]
+/// #[schema(nested)]
+/// struct Disk {
+///     size: i64,
+/// }
+///
+/// assert_eq!(<Vec<Disk> as BlockType>::NESTING, BlockNesting::List);
+/// assert_eq!(<Option<Disk> as BlockType>::NESTING, BlockNesting::Single);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockNesting {
     /// At most one block; null if it is absent.

@@ -10,6 +10,18 @@ use crate::validate::{self, Validator};
 use crate::{Attr, Dynamic};
 
 /// A struct with a schema. Implement it with `#[derive(Schema)]`; see [`Schema`].
+///
+/// ```
+/// use wardian_sdk::{HasSchema as _, Schema};
+///
+/// #[derive(Schema)]
+/// #[schema(version = 2)]
+/// struct Server {
+///     name: String,
+/// }
+///
+/// assert_eq!(Server::schema().version_number(), 2);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no schema",
     label = "this type has no schema",
@@ -86,6 +98,17 @@ pub trait AttributeType {
 }
 
 /// A function that determines whether two values are semantically equal.
+///
+/// ```
+/// use std::rc::Rc;
+/// use wardian_sdk::{Equality, Value};
+///
+/// let ignoring_case: Equality = Rc::new(|one: &Value, other: &Value| {
+///     let text = |value: &Value| value.as_str().map(str::to_lowercase);
+///     text(one) == text(other)
+/// });
+/// assert!(ignoring_case(&Value::string("A"), &Value::string("a")));
+/// ```
 pub type Equality = Rc<dyn Fn(&Value, &Value) -> bool>;
 
 /// The type of an attribute, or the attributes of a nested attribute.
@@ -274,6 +297,26 @@ other_collections! { BTreeSet HashSet ; BTreeMap HashMap }
 
 /// A Rust type that a field can have for nested blocks: a struct with `#[derive(Schema)]`, or the
 /// struct in `Option`, `Vec` or `BTreeMap`.
+///
+/// ```
+/// use wardian_sdk::{BlockType, Schema};
+///
+/// #[derive(Schema)]
+/// #[schema(nested)]
+/// struct Disk {
+///     size: i64,
+/// }
+///
+/// #[derive(Schema)]
+/// struct Server {
+///     #[attr(block, max_items = 4)]
+///     disk: Vec<Disk>,
+///     #[attr(block)]
+///     image: Option<Disk>,
+/// }
+///
+/// assert!(<Disk as BlockType>::IS_REQUIRED && !<Vec<Disk> as BlockType>::IS_REQUIRED);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a block",
     label = "no block can have this type",

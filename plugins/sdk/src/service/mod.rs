@@ -29,6 +29,7 @@ pub(crate) use list::ListCursor;
 pub(crate) use wire::diagnostics_record;
 
 /// The request path of a provider.
+#[doc(hidden)]
 pub struct Service {
     pub(crate) parts: Parts,
     client: RefCell<Option<Rc<dyn Any>>>,

@@ -64,6 +64,7 @@
 
 #[doc(hidden)]
 pub mod bindings;
+#[doc(hidden)]
 pub mod export;
 mod service;
 pub mod testing;
@@ -74,10 +75,73 @@ use serde::de::DeserializeOwned;
 use crate::{Diagnostic, Diagnostics, Object, Result, Schema};
 
 pub(crate) use service::StateStores;
+#[doc(hidden)]
 pub use service::StoreService;
 pub(crate) use typed::{AnyStateStore, TypedStateStore};
 
 /// A state store type.
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::collections::BTreeMap;
+///
+/// use wardian_sdk::state_store::{Lock, LockInfo, StateContext, StateStore, Unlock};
+/// use wardian_sdk::{Provider, Result, Schema};
+///
+/// #[derive(Default)]
+/// struct Memory {
+///     states: RefCell<BTreeMap<String, Vec<u8>>>,
+///     lock: RefCell<Option<LockInfo>>,
+/// }
+///
+/// #[derive(serde::Deserialize)]
+/// struct Config {}
+///
+/// impl StateStore for Memory {
+///     type Config = Config;
+///
+///     fn schema(&self) -> Schema {
+///         Schema::new()
+///     }
+///
+///     fn read(&self, context: &mut StateContext<'_, Config>) -> Result<Vec<u8>> {
+///         Ok(self.states.borrow().get(context.state_id()).cloned().unwrap_or_default())
+///     }
+///
+///     fn write(&self, state: Vec<u8>, context: &mut StateContext<'_, Config>) -> Result<()> {
+///         self.states.borrow_mut().insert(context.state_id().to_owned(), state);
+///         Ok(())
+///     }
+///
+///     fn lock(&self, request: &LockInfo, _: &mut StateContext<'_, Config>) -> Result<Lock> {
+///         let mut lock = self.lock.borrow_mut();
+///         Ok(match &*lock {
+///             Some(holder) => Lock::Held(Some(holder.clone())),
+///             None => Lock::Locked(lock.insert(request.clone()).id.clone()),
+///         })
+///     }
+///
+///     fn unlock(&self, id: &str, _: &mut StateContext<'_, Config>) -> Result<Unlock> {
+///         let mut lock = self.lock.borrow_mut();
+///         Ok(match &*lock {
+///             Some(holder) if holder.id == id => {
+///                 *lock = None;
+///                 Unlock::Unlocked
+///             }
+///             other => Unlock::OtherLock(other.clone()),
+///         })
+///     }
+///
+///     fn states(&self, _: &mut StateContext<'_, Config>) -> Result<Vec<String>> {
+///         Ok(self.states.borrow().keys().cloned().collect())
+///     }
+///
+///     fn delete(&self, context: &mut StateContext<'_, Config>) -> Result<()> {
+///         self.states.borrow_mut().remove(context.state_id());
+///         Ok(())
+///     }
+/// }
+/// ```
 pub trait StateStore<Client: 'static = ()>: 'static {
     /// The Rust type of the configuration.
     type Config: DeserializeOwned + 'static;
@@ -118,6 +182,74 @@ pub trait StateStore<Client: 'static = ()>: 'static {
 }
 
 /// The result of an attempt to lock a state.
+///
+/// ```
+/// # use std::cell::RefCell;
+/// # use std::collections::BTreeMap;
+/// #
+/// # use wardian_sdk::state_store::{Lock, LockInfo, StateContext, StateStore, Unlock};
+/// # use wardian_sdk::{Provider, Result, Schema};
+/// #
+/// # #[derive(Default)]
+/// # struct Memory {
+/// #     states: RefCell<BTreeMap<String, Vec<u8>>>,
+/// #     lock: RefCell<Option<LockInfo>>,
+/// # }
+/// #
+/// # #[derive(serde::Deserialize)]
+/// # struct Config {}
+/// #
+/// # impl StateStore for Memory {
+/// #     type Config = Config;
+/// #
+/// #     fn schema(&self) -> Schema {
+/// #         Schema::new()
+/// #     }
+/// #
+/// #     fn read(&self, context: &mut StateContext<'_, Config>) -> Result<Vec<u8>> {
+/// #         Ok(self.states.borrow().get(context.state_id()).cloned().unwrap_or_default())
+/// #     }
+/// #
+/// #     fn write(&self, state: Vec<u8>, context: &mut StateContext<'_, Config>) -> Result<()> {
+/// #         self.states.borrow_mut().insert(context.state_id().to_owned(), state);
+/// #         Ok(())
+/// #     }
+/// #
+/// #     fn lock(&self, request: &LockInfo, _: &mut StateContext<'_, Config>) -> Result<Lock> {
+/// #         let mut lock = self.lock.borrow_mut();
+/// #         Ok(match &*lock {
+/// #             Some(holder) => Lock::Held(Some(holder.clone())),
+/// #             None => Lock::Locked(lock.insert(request.clone()).id.clone()),
+/// #         })
+/// #     }
+/// #
+/// #     fn unlock(&self, id: &str, _: &mut StateContext<'_, Config>) -> Result<Unlock> {
+/// #         let mut lock = self.lock.borrow_mut();
+/// #         Ok(match &*lock {
+/// #             Some(holder) if holder.id == id => {
+/// #                 *lock = None;
+/// #                 Unlock::Unlocked
+/// #             }
+/// #             other => Unlock::OtherLock(other.clone()),
+/// #         })
+/// #     }
+/// #
+/// #     fn states(&self, _: &mut StateContext<'_, Config>) -> Result<Vec<String>> {
+/// #         Ok(self.states.borrow().keys().cloned().collect())
+/// #     }
+/// #
+/// #     fn delete(&self, context: &mut StateContext<'_, Config>) -> Result<()> {
+/// #         self.states.borrow_mut().remove(context.state_id());
+/// #         Ok(())
+/// #     }
+/// # }
+/// # let provider = || Provider::new("cloud").state_store("cloud_memory", Memory::default());
+/// # let store = wardian_sdk::state_store::testing::StateStoreHarness::new(provider, "{}", "cloud_memory", "{}")?;
+/// let request = LockInfo { id: "1".to_owned(), ..LockInfo::default() };
+/// assert_eq!(store.lock("default", &request)?, Lock::Locked("1".to_owned()));
+/// assert_eq!(store.lock("default", &LockInfo::default())?, Lock::Held(Some(request)));
+/// # Ok::<(), Vec<String>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lock {
     /// The state is locked. The ID releases the lock.
@@ -129,6 +261,75 @@ pub enum Lock {
 }
 
 /// The result of releasing a lock.
+///
+/// ```
+/// # use std::cell::RefCell;
+/// # use std::collections::BTreeMap;
+/// #
+/// # use wardian_sdk::state_store::{Lock, LockInfo, StateContext, StateStore, Unlock};
+/// # use wardian_sdk::{Provider, Result, Schema};
+/// #
+/// # #[derive(Default)]
+/// # struct Memory {
+/// #     states: RefCell<BTreeMap<String, Vec<u8>>>,
+/// #     lock: RefCell<Option<LockInfo>>,
+/// # }
+/// #
+/// # #[derive(serde::Deserialize)]
+/// # struct Config {}
+/// #
+/// # impl StateStore for Memory {
+/// #     type Config = Config;
+/// #
+/// #     fn schema(&self) -> Schema {
+/// #         Schema::new()
+/// #     }
+/// #
+/// #     fn read(&self, context: &mut StateContext<'_, Config>) -> Result<Vec<u8>> {
+/// #         Ok(self.states.borrow().get(context.state_id()).cloned().unwrap_or_default())
+/// #     }
+/// #
+/// #     fn write(&self, state: Vec<u8>, context: &mut StateContext<'_, Config>) -> Result<()> {
+/// #         self.states.borrow_mut().insert(context.state_id().to_owned(), state);
+/// #         Ok(())
+/// #     }
+/// #
+/// #     fn lock(&self, request: &LockInfo, _: &mut StateContext<'_, Config>) -> Result<Lock> {
+/// #         let mut lock = self.lock.borrow_mut();
+/// #         Ok(match &*lock {
+/// #             Some(holder) => Lock::Held(Some(holder.clone())),
+/// #             None => Lock::Locked(lock.insert(request.clone()).id.clone()),
+/// #         })
+/// #     }
+/// #
+/// #     fn unlock(&self, id: &str, _: &mut StateContext<'_, Config>) -> Result<Unlock> {
+/// #         let mut lock = self.lock.borrow_mut();
+/// #         Ok(match &*lock {
+/// #             Some(holder) if holder.id == id => {
+/// #                 *lock = None;
+/// #                 Unlock::Unlocked
+/// #             }
+/// #             other => Unlock::OtherLock(other.clone()),
+/// #         })
+/// #     }
+/// #
+/// #     fn states(&self, _: &mut StateContext<'_, Config>) -> Result<Vec<String>> {
+/// #         Ok(self.states.borrow().keys().cloned().collect())
+/// #     }
+/// #
+/// #     fn delete(&self, context: &mut StateContext<'_, Config>) -> Result<()> {
+/// #         self.states.borrow_mut().remove(context.state_id());
+/// #         Ok(())
+/// #     }
+/// # }
+/// # let provider = || Provider::new("cloud").state_store("cloud_memory", Memory::default());
+/// # let store = wardian_sdk::state_store::testing::StateStoreHarness::new(provider, "{}", "cloud_memory", "{}")?;
+/// let request = LockInfo { id: "1".to_owned(), ..LockInfo::default() };
+/// store.lock("default", &request)?;
+/// assert_eq!(store.unlock("default", "2")?, Unlock::OtherLock(Some(request)));
+/// assert_eq!(store.unlock("default", "1")?, Unlock::Unlocked);
+/// # Ok::<(), Vec<String>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unlock {
     /// The lock is released.
@@ -138,6 +339,13 @@ pub enum Unlock {
 }
 
 /// The holder of a lock.
+///
+/// ```
+/// use wardian_sdk::state_store::LockInfo;
+///
+/// let holder = LockInfo { id: "1".to_owned(), who: "ada@laptop".to_owned(), ..LockInfo::default() };
+/// assert!(holder.operation.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(default)]
 pub struct LockInfo {
@@ -156,6 +364,18 @@ pub struct LockInfo {
 }
 
 /// The context of an operation: the configuration, the provider's client and the state.
+///
+/// ```
+/// use wardian_sdk::state_store::StateContext;
+///
+/// struct Config {
+///     address: String,
+/// }
+///
+/// fn url(context: &StateContext<'_, Config>) -> String {
+///     format!("{}/{}", context.config().address, context.state_id())
+/// }
+/// ```
 pub struct StateContext<'a, Config, Client = ()> {
     config: &'a Config,
     client: &'a Client,

@@ -23,6 +23,7 @@ const MAX_STATE: u64 = 1 << 30;
 pub(crate) struct StateStores(pub(crate) BTreeMap<String, WithSchema<dyn AnyStateStore>>);
 
 /// The request path of a provider's state stores.
+#[doc(hidden)]
 pub struct StoreService {
     stores: StateStores,
     configured: RefCell<Option<Configured>>,

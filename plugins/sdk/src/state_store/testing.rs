@@ -9,12 +9,87 @@ use crate::service::Service;
 use crate::{Provider, codec};
 
 /// A configured state store under test. Errors are the summaries and details of diagnostics.
+///
+/// ```
+/// # use std::cell::RefCell;
+/// # use std::collections::BTreeMap;
+/// #
+/// # use wardian_sdk::state_store::{Lock, LockInfo, StateContext, StateStore, Unlock};
+/// # use wardian_sdk::{Provider, Result, Schema};
+/// #
+/// # #[derive(Default)]
+/// # struct Memory {
+/// #     states: RefCell<BTreeMap<String, Vec<u8>>>,
+/// #     lock: RefCell<Option<LockInfo>>,
+/// # }
+/// #
+/// # #[derive(serde::Deserialize)]
+/// # struct Config {}
+/// #
+/// # impl StateStore for Memory {
+/// #     type Config = Config;
+/// #
+/// #     fn schema(&self) -> Schema {
+/// #         Schema::new()
+/// #     }
+/// #
+/// #     fn read(&self, context: &mut StateContext<'_, Config>) -> Result<Vec<u8>> {
+/// #         Ok(self.states.borrow().get(context.state_id()).cloned().unwrap_or_default())
+/// #     }
+/// #
+/// #     fn write(&self, state: Vec<u8>, context: &mut StateContext<'_, Config>) -> Result<()> {
+/// #         self.states.borrow_mut().insert(context.state_id().to_owned(), state);
+/// #         Ok(())
+/// #     }
+/// #
+/// #     fn lock(&self, request: &LockInfo, _: &mut StateContext<'_, Config>) -> Result<Lock> {
+/// #         let mut lock = self.lock.borrow_mut();
+/// #         Ok(match &*lock {
+/// #             Some(holder) => Lock::Held(Some(holder.clone())),
+/// #             None => Lock::Locked(lock.insert(request.clone()).id.clone()),
+/// #         })
+/// #     }
+/// #
+/// #     fn unlock(&self, id: &str, _: &mut StateContext<'_, Config>) -> Result<Unlock> {
+/// #         let mut lock = self.lock.borrow_mut();
+/// #         Ok(match &*lock {
+/// #             Some(holder) if holder.id == id => {
+/// #                 *lock = None;
+/// #                 Unlock::Unlocked
+/// #             }
+/// #             other => Unlock::OtherLock(other.clone()),
+/// #         })
+/// #     }
+/// #
+/// #     fn states(&self, _: &mut StateContext<'_, Config>) -> Result<Vec<String>> {
+/// #         Ok(self.states.borrow().keys().cloned().collect())
+/// #     }
+/// #
+/// #     fn delete(&self, context: &mut StateContext<'_, Config>) -> Result<()> {
+/// #         self.states.borrow_mut().remove(context.state_id());
+/// #         Ok(())
+/// #     }
+/// # }
+/// # let provider = || Provider::new("cloud").state_store("cloud_memory", Memory::default());
+/// # let store = wardian_sdk::state_store::testing::StateStoreHarness::new(provider, "{}", "cloud_memory", "{}")?;
+/// store.write("default", b"{}")?;
+/// assert_eq!(store.read("default")?, b"{}");
+/// assert_eq!(store.states()?, ["default"]);
+/// # Ok::<(), Vec<String>>(())
+/// ```
 pub struct StateStoreHarness {
     service: StoreService,
     type_name: String,
 }
 
 /// The errors of an operation.
+///
+/// ```
+/// use wardian_sdk::state_store::testing::HarnessResult;
+///
+/// let failed: HarnessResult<()> = Err(vec!["Not found: There is no bucket.".to_owned()]);
+/// assert_eq!(failed.unwrap_err().len(), 1);
+/// ```
 pub type HarnessResult<T> = Result<T, Vec<String>>;
 
 impl StateStoreHarness {

@@ -10,6 +10,15 @@ use crate::log::Level;
 const MAX_LINES: usize = 100_000;
 
 /// A line that a provider has written to the log.
+///
+/// ```
+/// use wardian_sdk::log;
+/// use wardian_sdk::testing::CapturedLogs;
+///
+/// let logs = CapturedLogs::new();
+/// logs.capture(|| log::info("started"));
+/// assert_eq!(logs.lines()[0].message, "started");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// The severity.

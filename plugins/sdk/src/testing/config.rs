@@ -8,6 +8,13 @@ use crate::{Diagnostics, Result, Schema};
 
 /// A configuration, in which absent attributes are null, and the paths of its unknown attributes.
 /// [`config`] creates it from JSON, and `hcl` from HCL.
+///
+/// ```
+/// use wardian_sdk::testing::{Config, hcl, json};
+///
+/// let from_json: Config = json!({ "size": 8 }).into();
+/// let from_hcl: Config = hcl("size = 8").unknown("name");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Config {
     source: Source,
@@ -22,6 +29,12 @@ enum Source {
 }
 
 /// Creates a configuration from JSON: `config(json!({})).unknown("name")`.
+///
+/// ```
+/// use wardian_sdk::testing::{config, json};
+///
+/// let unknown_name = config(json!({ "size": 8 })).unknown("name");
+/// ```
 pub fn config(json: Json) -> Config {
     Config { source: Source::Json(json), unknown: Vec::new() }
 }

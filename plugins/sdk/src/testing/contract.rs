@@ -77,6 +77,19 @@ pub(super) fn apply_honours(planned: &Value, new: &Value) -> Result<()> {
     compatible(planned, new, &mut Path::root())
 }
 
+/// Checks that the provider has set the attribute `id` if it had to be computed. Terraform accepts null, but then
+/// nothing identifies the object.
+pub(super) fn has_id(planned: &Value, new: &Value) -> Result<()> {
+    let is_computed = planned.get("id").is_some_and(|id| !id.is_known());
+    if is_computed && new.get("id").is_some_and(Value::is_null) {
+        return Err(Diagnostics::error(
+            "Provider returned no ID after apply",
+            "id: was unknown in the plan, and is null in the new state. Set it when the object is created.",
+        ));
+    }
+    Ok(())
+}
+
 fn compatible(planned: &Value, new: &Value, path: &mut Path) -> Result<()> {
     use wardian_value::PathStep;
 

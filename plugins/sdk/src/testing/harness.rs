@@ -15,12 +15,64 @@ use crate::service::Service;
 use crate::{DeferredReason, Diagnostic, Diagnostics, FunctionError, Object, Severity, codec};
 
 /// A provider under test; see the [module](super) documentation.
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// # use wardian_sdk::{Context, Provider, Resource, Result, Schema};
+/// # use wardian_sdk::testing::{ProviderHarness, hcl, json};
+/// # #[derive(Serialize, Deserialize, Schema)]
+/// # struct Server {
+/// #     #[attr(force_new)]
+/// #     name: String,
+/// #     #[attr(computed)]
+/// #     id: Option<String>,
+/// # }
+/// # struct Servers;
+/// # impl Resource for Servers {
+/// #     type State = Server;
+/// #     fn schema(&self) -> Schema { Schema::for_type::<Server>() }
+/// #     fn create(&self, plan: Server, _: &mut Context<'_>) -> Result<Server> {
+/// #         Ok(Server { id: Some(format!("srv-{}", plan.name)), ..plan })
+/// #     }
+/// # }
+/// # let harness = ProviderHarness::new(Provider::new("cloud").resource("cloud_server", Servers));
+/// let state = harness.create("cloud_server", hcl("name = \"web\""))?;
+/// assert_eq!(state.get::<String>("id"), "srv-web");
+/// assert!(harness.read("cloud_server", &state)?.is_some());
+/// # Ok::<(), wardian_sdk::testing::HarnessError>(())
+/// ```
 pub struct ProviderHarness {
     pub(super) service: Service,
     pub(super) capabilities: types::ClientCapabilities,
 }
 
 /// An object in the form in which a host stores it.
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// # use wardian_sdk::{Context, Provider, Resource, Result, Schema};
+/// # use wardian_sdk::testing::{ProviderHarness, hcl, json};
+/// # #[derive(Serialize, Deserialize, Schema)]
+/// # struct Server {
+/// #     #[attr(force_new)]
+/// #     name: String,
+/// #     #[attr(computed)]
+/// #     id: Option<String>,
+/// # }
+/// # struct Servers;
+/// # impl Resource for Servers {
+/// #     type State = Server;
+/// #     fn schema(&self) -> Schema { Schema::for_type::<Server>() }
+/// #     fn create(&self, plan: Server, _: &mut Context<'_>) -> Result<Server> {
+/// #         Ok(Server { id: Some(format!("srv-{}", plan.name)), ..plan })
+/// #     }
+/// # }
+/// # let harness = ProviderHarness::new(Provider::new("cloud").resource("cloud_server", Servers));
+/// let state = harness.create("cloud_server", json!({ "name": "web" }))?;
+/// assert_eq!(state.get::<String>("id"), "srv-web");
+/// assert!(state.private().is_empty() && state.warnings.is_empty());
+/// # Ok::<(), wardian_sdk::testing::HarnessError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     object: Object,
@@ -59,6 +111,34 @@ impl State {
 }
 
 /// The action of a plan.
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// # use wardian_sdk::{Context, Provider, Resource, Result, Schema};
+/// # use wardian_sdk::testing::{ProviderHarness, hcl, json};
+/// # #[derive(Serialize, Deserialize, Schema)]
+/// # struct Server {
+/// #     #[attr(force_new)]
+/// #     name: String,
+/// #     #[attr(computed)]
+/// #     id: Option<String>,
+/// # }
+/// # struct Servers;
+/// # impl Resource for Servers {
+/// #     type State = Server;
+/// #     fn schema(&self) -> Schema { Schema::for_type::<Server>() }
+/// #     fn create(&self, plan: Server, _: &mut Context<'_>) -> Result<Server> {
+/// #         Ok(Server { id: Some(format!("srv-{}", plan.name)), ..plan })
+/// #     }
+/// # }
+/// # let harness = ProviderHarness::new(Provider::new("cloud").resource("cloud_server", Servers));
+/// use wardian_sdk::testing::PlannedAction;
+///
+/// let state = harness.create("cloud_server", json!({ "name": "web" }))?;
+/// let plan = harness.plan("cloud_server", Some(&state), json!({ "name": "db" }))?;
+/// assert_eq!(plan.action, PlannedAction::Replace);
+/// # Ok::<(), wardian_sdk::testing::HarnessError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlannedAction {
     /// No action: the object matches the configuration.
@@ -74,6 +154,33 @@ pub enum PlannedAction {
 }
 
 /// A plan, which the harness can apply.
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// # use wardian_sdk::{Context, Provider, Resource, Result, Schema};
+/// # use wardian_sdk::testing::{ProviderHarness, hcl, json};
+/// # #[derive(Serialize, Deserialize, Schema)]
+/// # struct Server {
+/// #     #[attr(force_new)]
+/// #     name: String,
+/// #     #[attr(computed)]
+/// #     id: Option<String>,
+/// # }
+/// # struct Servers;
+/// # impl Resource for Servers {
+/// #     type State = Server;
+/// #     fn schema(&self) -> Schema { Schema::for_type::<Server>() }
+/// #     fn create(&self, plan: Server, _: &mut Context<'_>) -> Result<Server> {
+/// #         Ok(Server { id: Some(format!("srv-{}", plan.name)), ..plan })
+/// #     }
+/// # }
+/// # let harness = ProviderHarness::new(Provider::new("cloud").resource("cloud_server", Servers));
+/// let plan = harness.plan("cloud_server", None, json!({ "name": "web" }))?;
+/// assert!(plan.object.as_ref().unwrap().is_unknown("id"));
+/// let state = harness.apply(&plan)?.unwrap();
+/// assert_eq!(state.get::<String>("id"), "srv-web");
+/// # Ok::<(), wardian_sdk::testing::HarnessError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Planned {
     /// The planned action.
@@ -94,6 +201,27 @@ pub struct Planned {
 }
 
 /// The data that a data source has read. It dereferences to the object.
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// # use wardian_sdk::{Context, DataSource, Provider, Result, Schema};
+/// # use wardian_sdk::testing::{ProviderHarness, json};
+/// # #[derive(Serialize, Deserialize, Schema)]
+/// # struct Zone { name: String, #[attr(computed)] region: Option<String> }
+/// # struct Zones;
+/// # impl DataSource for Zones {
+/// #     type State = Zone;
+/// #     fn schema(&self) -> Schema { Schema::for_type::<Zone>() }
+/// #     fn read(&self, config: Zone, _: &mut Context<'_>) -> Result<Zone> {
+/// #         Ok(Zone { region: Some("north".to_owned()), ..config })
+/// #     }
+/// # }
+/// # let harness = ProviderHarness::new(Provider::new("cloud").data_source("cloud_zone", Zones));
+/// let zone = harness.read_data_source("cloud_zone", json!({ "name": "a" }))?;
+/// assert_eq!(zone.get::<String>("region").unwrap(), "north");
+/// assert!(zone.warnings.is_empty());
+/// # Ok::<(), wardian_sdk::testing::HarnessError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataRead {
     /// The attributes of the data source.
@@ -113,6 +241,31 @@ impl std::ops::Deref for DataRead {
 }
 
 /// The failure of an operation.
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// # use wardian_sdk::{Context, Provider, Resource, Result, Schema};
+/// # use wardian_sdk::testing::{ProviderHarness, hcl, json};
+/// # #[derive(Serialize, Deserialize, Schema)]
+/// # struct Server {
+/// #     #[attr(force_new)]
+/// #     name: String,
+/// #     #[attr(computed)]
+/// #     id: Option<String>,
+/// # }
+/// # struct Servers;
+/// # impl Resource for Servers {
+/// #     type State = Server;
+/// #     fn schema(&self) -> Schema { Schema::for_type::<Server>() }
+/// #     fn create(&self, plan: Server, _: &mut Context<'_>) -> Result<Server> {
+/// #         Ok(Server { id: Some(format!("srv-{}", plan.name)), ..plan })
+/// #     }
+/// # }
+/// # let harness = ProviderHarness::new(Provider::new("cloud").resource("cloud_server", Servers));
+/// let failed = harness.create("cloud_server", json!({})).unwrap_err();
+/// failed.assert_at("name", "must be set");
+/// assert!(failed.state.is_none());
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct HarnessError {
     /// Errors and warnings.
@@ -322,6 +475,7 @@ impl ProviderHarness {
             return Err(HarnessError { diagnostics, state });
         }
         contract::apply_honours(&planned, &new)?;
+        contract::has_id(&planned, &new)?;
         Ok(state)
     }
 

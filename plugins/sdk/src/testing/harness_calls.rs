@@ -14,6 +14,14 @@ use crate::{DeferredReason, Diagnostics, Object};
 const BATCH: u32 = 32;
 
 /// An object in the results of a list resource.
+///
+/// ```
+/// use wardian_sdk::testing::Listed;
+///
+/// fn names(found: &[Listed]) -> Vec<&str> {
+///     found.iter().map(|one| one.display_name.as_str()).collect()
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
     /// The identity of the object.
@@ -25,6 +33,25 @@ pub struct Listed {
 }
 
 /// The result of an action.
+///
+/// ```
+/// # use wardian_sdk::{Action, ActionSteps, Attribute, Context, Provider, Result, Schema};
+/// # use wardian_sdk::testing::{ProviderHarness, json};
+/// # #[derive(serde::Deserialize)] struct Config { server: String }
+/// # struct Restart;
+/// # impl Action for Restart {
+/// #     type Config = Config;
+/// #     fn schema(&self) -> Schema { Schema::new().attribute(Attribute::string("server").required()) }
+/// #     fn invoke(&self, config: Config, _: &mut Context<'_>) -> Result<ActionSteps> {
+/// #         Ok(Box::new(std::iter::once(Ok(format!("restarted {}", config.server)))))
+/// #     }
+/// # }
+/// # let harness = ProviderHarness::new(Provider::new("cloud").action("cloud_restart", Restart));
+/// let run = harness.invoke_action("cloud_restart", json!({ "server": "web" }))?;
+/// assert_eq!(run.progress, ["restarted web"]);
+/// assert!(run.diagnostics.is_empty());
+/// # Ok::<(), wardian_sdk::testing::HarnessError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActionRun {
     /// The progress messages.
@@ -34,6 +61,27 @@ pub struct ActionRun {
 }
 
 /// An open ephemeral resource. The test closes it with [`OpenEphemeral::close`].
+///
+/// ```
+/// # use serde::{Deserialize, Serialize};
+/// # use wardian_sdk::{Context, EphemeralResource, Opened, Provider, Result, Schema};
+/// # use wardian_sdk::testing::{ProviderHarness, json};
+/// # #[derive(Serialize, Deserialize, Schema)] struct Token { #[attr(computed)] value: Option<String> }
+/// # struct Tokens;
+/// # impl EphemeralResource for Tokens {
+/// #     type State = Token;
+/// #     fn schema(&self) -> Schema { Schema::for_type::<Token>() }
+/// #     fn open(&self, _: Token, _: &mut Context<'_>) -> Result<Opened<Token>> {
+/// #         Ok(Opened::new(Token { value: Some("secret".to_owned()) }))
+/// #     }
+/// # }
+/// # let harness = ProviderHarness::new(Provider::new("cloud").ephemeral_resource("cloud_token", Tokens));
+/// let token = harness.ephemeral("cloud_token", json!({}))?;
+/// assert_eq!(token.object().get::<String>("value").unwrap(), "secret");
+/// assert_eq!(token.renew_at(), None);
+/// token.close()?;
+/// # Ok::<(), wardian_sdk::testing::HarnessError>(())
+/// ```
 pub struct OpenEphemeral<'a> {
     harness: &'a ProviderHarness,
     type_name: String,

@@ -124,3 +124,33 @@ fn schema_response_has_definition_diagnostics() {
     }
     assert_eq!(definition_errors(broken()), ["provider: Bad file: line 1"]);
 }
+
+/// A resource type that does not set what it has to compute.
+struct Forgetful;
+
+impl Resource for Forgetful {
+    type State = Object;
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .attribute(Attribute::string("name").force_new())
+            .attribute(Attribute::string("id").computed().use_state_for_unknown())
+    }
+
+    fn create(&self, mut plan: Object, _: &mut Context<'_>) -> Result<Object> {
+        if !plan.is_null("name") {
+            plan.set("id", &None::<String>)?;
+        }
+        Ok(plan)
+    }
+}
+
+#[test]
+fn values_that_are_not_computed_are_named() {
+    let harness = ProviderHarness::new(Provider::new("run").resource("run_time", Forgetful));
+    let error = |config| harness.create("run_time", config).unwrap_err().diagnostics.to_string();
+    let unknown = error(json!({}));
+    assert!(unknown.contains("run_time.id is still unknown"), "{unknown}");
+    let null = error(json!({ "name": "a" }));
+    assert!(null.contains("Provider returned no ID after apply") && null.contains("Set it when"), "{null}");
+}

@@ -2,7 +2,8 @@ use serde::{Deserialize, Serialize};
 use wardian_value::Type;
 
 use crate::{
-    Attribute, Block, Context, Provider, Resource, Result, Schema, StateUpgrader, definition_errors, validate,
+    Action, ActionSteps, Attribute, Block, Context, DataSource, EphemeralResource, ListRequest, ListResource,
+    ListResults, Opened, Provider, Resource, Result, Schema, StateUpgrader, definition_errors, validate,
 };
 
 struct Sloppy;
@@ -164,4 +165,92 @@ fn rust_types_that_do_not_fit_are_mistakes() {
             format!("test_nulls.options.note: {null}"),
         ]
     );
+}
+
+/// A part of a provider whose Rust types do not fit its schema.
+struct Wrong;
+
+#[derive(Serialize, Deserialize)]
+struct WrongState {
+    size: String,
+    surplus: Option<String>,
+}
+
+fn size() -> Schema {
+    Schema::new().attribute(Attribute::integer("size").required())
+}
+
+impl DataSource for Wrong {
+    type State = WrongState;
+
+    fn schema(&self) -> Schema {
+        size()
+    }
+
+    fn read(&self, config: WrongState, _: &mut Context<'_>) -> Result<WrongState> {
+        Ok(config)
+    }
+}
+
+impl EphemeralResource for Wrong {
+    type State = WrongState;
+
+    fn schema(&self) -> Schema {
+        size()
+    }
+
+    fn open(&self, config: WrongState, _: &mut Context<'_>) -> Result<Opened<WrongState>> {
+        Ok(Opened::new(config))
+    }
+}
+
+impl ListResource for Wrong {
+    type Config = WrongState;
+    type Identity = ();
+    type State = WrongState;
+
+    fn schema(&self) -> Schema {
+        size()
+    }
+
+    fn list(&self, _: ListRequest<WrongState>, _: &mut Context<'_>) -> Result<ListResults<(), WrongState>> {
+        Ok(Box::new(std::iter::empty()))
+    }
+}
+
+impl Action for Wrong {
+    type Config = WrongState;
+
+    fn schema(&self) -> Schema {
+        size()
+    }
+
+    fn invoke(&self, _: WrongState, _: &mut Context<'_>) -> Result<ActionSteps> {
+        Ok(Box::new(std::iter::empty()))
+    }
+}
+
+#[test]
+fn rust_types_of_each_kind_are_compared() {
+    let mistakes = definition_errors(
+        Provider::new("test")
+            .data_source("test_wrong", Wrong)
+            .ephemeral_resource("test_wrong", Wrong)
+            .list_resource("test_wrong", Wrong)
+            .action("test_wrong", Wrong),
+    );
+    for expected in [
+        "data.test_wrong.size: string is required, not number",
+        "data.test_wrong.surplus: a field of the Rust type, but not an attribute of the schema",
+        "ephemeral.test_wrong.size: string is required, not number",
+        "list.test_wrong.size: string is required, not number",
+        "list.test_wrong: the provider has no resource of that name with an identity",
+        "action.test_wrong.size: string is required, not number",
+    ] {
+        assert!(
+            mistakes.iter().any(|mistake| mistake == expected),
+            "{expected} in:\n{}",
+            mistakes.join("\n")
+        );
+    }
 }

@@ -1,0 +1,12 @@
+//! The steps of an action borrow the client, although they run after the call.
+//! at: Ok(Box::new(
+//! says: lifetime may not live long enough
+//! remedy: must outlive `'static`
+struct Client {
+    names: Vec<String>,
+}
+
+fn invoke(context: &mut Context<'_, Client>) -> Result<ActionSteps> {
+    let client = context.client();
+    Ok(Box::new(client.names.iter().map(|name| Ok(format!("restarted {name}")))))
+}

@@ -1,0 +1,9 @@
+//! The exported function has parameters.
+//! at: wardian_sdk::export_provider!(provider)
+//! says: this function takes 1 argument but 0 arguments were supplied
+//! remedy: name: &str
+fn provider(name: &str) -> Provider {
+    Provider::new(name)
+}
+
+wardian_sdk::export_provider!(provider);

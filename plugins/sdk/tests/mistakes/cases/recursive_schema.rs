@@ -1,0 +1,14 @@
+//! A schema contains itself through another struct.
+//! at: nothing
+//! says: cycle detected
+//! says: children: Vec<Child>
+//! remedy: parents: Vec<Parent>
+#[derive(Serialize, Deserialize, Schema)]
+struct Parent {
+    children: Vec<Child>,
+}
+
+#[derive(Serialize, Deserialize, Schema)]
+struct Child {
+    parents: Vec<Parent>,
+}
