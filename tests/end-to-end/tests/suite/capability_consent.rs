@@ -293,6 +293,24 @@ fn policy_grant_writes_a_rule() {
 }
 
 #[test]
+fn policy_grant_reads_the_declaration_of_a_development_override() {
+    let project = Project::new(&[("main.tf", MAIN)]);
+    let file = "plugins/terraform-provider-hostile.wasm";
+    project.write(file, [HEADER, &declaring(line(&[NETWORK, VARIABLE]).as_bytes())].concat());
+    let directory = project.path("plugins");
+    let settings = format!(
+        "provider_installation {{\n  dev_overrides {{\n    \"{ADDRESS}\" = \"{}\"\n  }}\n  direct {{}}\n}}\n",
+        directory.display()
+    );
+    project.write("home/.terraformrc", settings);
+    let seen = project.run(&format!("policy grant {ADDRESS} -yes")).success();
+    let policy = project.read("wardian.policy.hcl");
+    for part in ["api.example.com", "HOSTILE_*", ADDRESS] {
+        assert!(policy.contains(part), "{part}:\n{policy}\n{}", seen.text());
+    }
+}
+
+#[test]
 fn init_rejects_invalid_policy_before_other_steps() {
     let project = Project::new(&[
         ("main.tf", "resource \"null_resource\" \"a\" {}\n"),

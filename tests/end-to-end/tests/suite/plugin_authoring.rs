@@ -139,6 +139,46 @@ fn without_numbers(text: &str) -> String {
     shown
 }
 
+/// A custom section with this number of bytes, which a component can end with.
+fn custom_section(bytes: usize) -> Vec<u8> {
+    // The number in LEB128 with a fixed length of five bytes.
+    let length = bytes + 5;
+    let mut section = vec![0];
+    section.extend((0..4).map(|part| u8::try_from(length >> (7 * part) & 0x7f).unwrap_or_default() | 0x80));
+    section.push(u8::try_from(length >> 28).unwrap_or_default());
+    section.extend(b"\x04test");
+    section.resize(section.len() + bytes, 0);
+    section
+}
+
+/// The four parts of the check: contract, capabilities, schemas, size.
+#[test]
+fn plugin_check_reports_each_subject() {
+    let (Some(fleet), Some(hostile)) = (test_guest("fleet"), test_guest("hostile")) else { return };
+    let project = Project::new(&[(
+        "audit.jsonl",
+        "{\"time\":\"2026-01-01T00:00:00.000Z\",\"plugin\":\"example.com/test/fleet\",\"call\":\"read-resource\",\
+         \"capability\":\"environment\",\"target\":\"HOME\",\"decision\":\"denied\"}\n",
+    )]);
+    let large = [std::fs::read(fleet).unwrap(), custom_section(5 << 20)].concat();
+    project.write("terraform-provider-fleet.wasm", large);
+    project.write("terraform-provider-hostile.wasm", std::fs::read(hostile).unwrap());
+    // An import of WASI 0.3, and no exports.
+    let import = b"\x00\x17wasi:clocks/types@0.3.0\x05\x00";
+    let section = [&[10, u8::try_from(import.len() + 1).unwrap(), 1][..], import].concat();
+    project.write("asynchronous.wasm", [COMPONENT, &section].concat());
+    let mut text = String::new();
+    for (line, code) in [
+        ("plugin check asynchronous.wasm", 1),
+        ("plugin check terraform-provider-hostile.wasm", 1),
+        ("plugin check terraform-provider-fleet.wasm -audit=audit.jsonl", 0),
+        ("plugin check terraform-provider-fleet.wasm -audit=missing.jsonl", 1),
+    ] {
+        text += &project.run(line).ended_with(code).text();
+    }
+    assert_seen_text!("plugin_check_subjects", without_numbers(&text));
+}
+
 #[test]
 fn plugin_check_and_docs_describe_a_component() {
     let Some(guest) = test_guest("http-state") else { return };
@@ -156,6 +196,135 @@ fn plugin_check_and_docs_describe_a_component() {
     project.write("templates/index.md.tmpl", "# {{ .ProviderShortName }}\n\n{{ .Nonsense }}\n");
     text += &project.run("plugin docs terraform-provider-httpstate.wasm -check").ended_with(1).text();
     assert_seen_text!("plugin_docs", text);
+}
+
+/// The guests that are embedded in the binary.
+fn embedded_guest(name: &str) -> Option<PathBuf> {
+    let guests = test_guest("http-state")?.parent()?.parent()?.to_owned();
+    let file = guests.join(format!("{name}.wasm"));
+    if !file.exists() {
+        println!("skipped: the provider {name} is not built");
+    }
+    file.exists().then_some(file)
+}
+
+/// The pages that the public registry publishes for two providers, with their headings and the beginnings of
+/// their attributes, as far as the embedded providers have the same types.
+const PUBLISHED: [(&str, &str, &[&str]); 9] = [
+    ("time", "docs/index.md", &["# time Provider", "## Schema"]),
+    (
+        "time",
+        "docs/resources/sleep.md",
+        &[
+            "# time_sleep (Resource)",
+            "## Schema",
+            "### Optional",
+            "- `create_duration` (String) ",
+            "- `destroy_duration` (String) ",
+            "- `triggers` (Map of String) ",
+            "### Read-Only",
+            "- `id` (String) ",
+        ],
+    ),
+    (
+        "time",
+        "docs/resources/offset.md",
+        &["# time_offset (Resource)", "## Schema", "### Optional", "- `base_rfc3339` (String) "],
+    ),
+    (
+        "time",
+        "docs/functions/rfc3339_parse.md",
+        &[
+            "# function: rfc3339_parse",
+            "## Signature",
+            "rfc3339_parse(timestamp string) object",
+            "## Arguments",
+            "1. `timestamp` (String) ",
+        ],
+    ),
+    ("time", "docs/functions/duration_parse.md", &["# function: duration_parse", "## Signature"]),
+    ("random", "docs/index.md", &["# random Provider", "## Schema"]),
+    (
+        "random",
+        "docs/resources/pet.md",
+        &[
+            "# random_pet (Resource)",
+            "## Schema",
+            "### Optional",
+            "- `keepers` (Map of String) ",
+            "- `length` (Number) ",
+            "- `prefix` (String) ",
+            "- `separator` (String) ",
+            "### Read-Only",
+            "- `id` (String) ",
+        ],
+    ),
+    (
+        "random",
+        "docs/resources/password.md",
+        &[
+            "# random_password (Resource)",
+            "## Schema",
+            "### Required",
+            "- `length` (Number) ",
+            "### Optional",
+        ],
+    ),
+    (
+        "random",
+        "docs/ephemeral-resources/password.md",
+        &[
+            "# random_password (Ephemeral Resource)",
+            "## Schema",
+            "### Required",
+            "- `length` (Number) ",
+            "### Optional",
+            "- `lower` (Boolean) ",
+        ],
+    ),
+];
+
+#[test]
+fn plugin_docs_has_the_layout_of_published_pages() {
+    for provider in ["time", "random"] {
+        let Some(guest) = embedded_guest(provider) else { return };
+        let project = Project::new(&[]);
+        std::fs::copy(guest, project.path(&format!("{provider}.wasm"))).unwrap();
+        project.run(&format!("plugin docs {provider}.wasm")).success();
+        for (_, path, expected) in PUBLISHED.iter().filter(|(name, ..)| *name == provider) {
+            let page = project.read(path);
+            let mut lines = page.lines();
+            for start in *expected {
+                assert!(lines.any(|line| line.starts_with(start)), "{path}: {start:?} in:\n{page}");
+            }
+        }
+        let created = files(&project.path("docs"));
+        let expected: &[&str] = match provider {
+            "time" => &[
+                "functions/duration_parse.md",
+                "functions/rfc3339_parse.md",
+                "functions/unix_timestamp_parse.md",
+                "index.md",
+                "resources/offset.md",
+                "resources/rotating.md",
+                "resources/sleep.md",
+                "resources/static.md",
+            ],
+            _ => &[
+                "ephemeral-resources/password.md",
+                "index.md",
+                "resources/bytes.md",
+                "resources/id.md",
+                "resources/integer.md",
+                "resources/password.md",
+                "resources/pet.md",
+                "resources/shuffle.md",
+                "resources/string.md",
+                "resources/uuid.md",
+            ],
+        };
+        assert_eq!(created, expected);
+    }
 }
 
 /// Returns the environment in which cargo builds a project with this repository's dependencies; [`None`] if
@@ -269,13 +438,8 @@ fn plugin_debug_prints_and_repeats_calls() {
     let calls = project.read("wardian-calls.jsonl");
     let number =
         calls.lines().position(|line| line.contains("\"plan-resource-change\"")).unwrap_or_default() + 1;
-    let Some(guest) = test_guest("http-state") else { return };
-    let random = guest.parent().and_then(Path::parent).map(|guests| guests.join("random.wasm"));
-    let copied = random.and_then(|file| std::fs::copy(file, project.path("random.wasm")).ok());
-    if copied.is_none() {
-        println!("skipped: the provider random is not built");
-        return;
-    }
+    let Some(random) = embedded_guest("random") else { return };
+    std::fs::copy(random, project.path("random.wasm")).unwrap();
     let repeated = project.run(&format!("plugin debug random.wasm -replay={number}")).success();
     let mut text =
         without_milliseconds(&repeated.text()).replace(&format!("replay={number}"), "replay=[NUMBER]");
