@@ -46,6 +46,7 @@
 //!
 //! This crate performs no I/O and depends on no other crate, except for its macros.
 
+pub mod direction;
 pub mod escape;
 mod text;
 
