@@ -10,6 +10,7 @@
 //! in a message on the user's command line.
 
 mod candidate;
+mod configuration;
 pub(crate) mod install;
 mod position;
 mod response;

@@ -4,23 +4,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wardian_address::{ResourceInstanceAddress, ResourceMode};
+use wardian_address::{ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_app::compatibility::DEFAULT_WORKSPACE;
 use wardian_app::workspaces::{self, Workspace};
 use wardian_app::{ProcessEnvironment, backend, catalog, saved_plan};
-use wardian_diagnostic::SourceFile;
 use wardian_files::read_regular;
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
-use wardian_lang::{Body, EmptyScope, parse_body};
 use wardian_state::{StateOutline, read_outline};
 
 use super::candidate::{Candidate, Ending};
+use super::configuration::{ConfigurationReader, ConfiguredAddresses};
 use super::value_kind::ValueKind;
 
 /// Maximum size of a state file that is read.
 const MAX_STATE_SIZE: u64 = 64 << 20;
-/// Maximum total size of the configuration files that are read.
-const MAX_CONFIGURATION_SIZE: u64 = 2 << 20;
 /// Maximum number of directory entries that are listed.
 const MAX_ENTRIES: usize = 2000;
 /// Maximum number of files of which the first bytes are read to recognize saved plans.
@@ -32,17 +29,6 @@ pub(super) struct Sources<'a> {
     /// The file in `-state`.
     state: Option<&'a str>,
     environment: &'a ProcessEnvironment,
-}
-
-/// The blocks of the root module.
-#[derive(Default)]
-struct Blocks {
-    /// Addresses of resources and data sources.
-    resources: Vec<String>,
-    modules: Vec<String>,
-    actions: Vec<String>,
-    /// Variables with their descriptions.
-    variables: Vec<(String, String)>,
 }
 
 impl<'a> Sources<'a> {
@@ -78,16 +64,17 @@ impl<'a> Sources<'a> {
                 managed.map(|address| Candidate::address(address.to_string())).collect()
             }
             ValueKind::Target => {
-                let Blocks { resources, modules, .. } = self.blocks();
-                let configured = resources.into_iter().chain(modules).map(Candidate::address);
+                let configured = self.configured(word);
+                let configured = configured.resources.into_iter().chain(configured.modules);
+                let configured = configured.map(Candidate::address);
                 configured.chain(state_addresses(&self.outline())).collect()
             }
             ValueKind::ConfiguredResource => {
-                let managed = |address: &String| !address.starts_with("data.");
-                self.blocks().resources.into_iter().filter(managed).map(Candidate::address).collect()
+                let resources = self.configured(word).resources.into_iter();
+                resources.filter(|address| is_managed(address)).map(Candidate::address).collect()
             }
             ValueKind::ConfiguredAction => {
-                self.blocks().actions.into_iter().map(Candidate::address).collect()
+                self.configured(word).actions.into_iter().map(Candidate::address).collect()
             }
             ValueKind::Workspace => self.workspaces(),
             ValueKind::Output => self.outline().outputs.into_iter().map(Candidate::word).collect(),
@@ -137,31 +124,17 @@ impl<'a> Sources<'a> {
         names.into_iter().filter(|name| workspaces::is_name(name)).map(Candidate::word).collect()
     }
 
-    fn variables(&self) -> Vec<Candidate> {
-        let variables = self.blocks().variables.into_iter();
-        variables.map(|(name, about)| Candidate::new(format!("{name}="), about, Ending::Open)).collect()
+    /// Returns the addresses in the configuration that may begin with the typed word.
+    fn configured(&self, word: &str) -> ConfiguredAddresses {
+        let data_directory = self.data_directory();
+        ConfigurationReader::new(self.directory, &data_directory).addresses(word)
     }
 
-    /// Returns the blocks in the files of the root module. Files that cannot be read are omitted.
-    fn blocks(&self) -> Blocks {
-        let mut blocks = Blocks::default();
-        let mut size = MAX_CONFIGURATION_SIZE;
-        for path in entries(self.directory) {
-            let name = path.to_string_lossy();
-            let (is_native, is_json) = (name.ends_with(".tf"), name.ends_with(".tf.json"));
-            if !is_native && !is_json {
-                continue;
-            }
-            let Ok(bytes) = read_regular(&path, size) else { continue };
-            size = size.saturating_sub(bytes.len() as u64);
-            let Ok(text) = String::from_utf8(bytes) else { continue };
-            if is_json {
-                blocks.add_json(&text);
-            } else {
-                blocks.add(&parse_body(&SourceFile::new(name.to_string(), text)).0);
-            }
-        }
-        blocks
+    fn variables(&self) -> Vec<Candidate> {
+        let data_directory = self.data_directory();
+        let blocks = ConfigurationReader::new(self.directory, &data_directory).root_blocks();
+        let variables = blocks.variables.into_iter();
+        variables.map(|(name, about)| Candidate::new(format!("{name}="), about, Ending::Open)).collect()
     }
 
     /// Returns the files that begin with a typed path, and the directories.
@@ -202,45 +175,6 @@ impl<'a> Sources<'a> {
     }
 }
 
-impl Blocks {
-    fn add(&mut self, body: &Body) {
-        for block in &body.blocks {
-            match (&*block.kind, &*block.label_texts()) {
-                ("resource", [kind, name]) => self.resources.push(format!("{kind}.{name}")),
-                ("data", [kind, name]) => self.resources.push(format!("data.{kind}.{name}")),
-                ("action", [kind, name]) => self.actions.push(format!("action.{kind}.{name}")),
-                ("module", [name]) => self.modules.push(format!("module.{name}")),
-                ("variable", [name]) => {
-                    let description = block.body.attribute("description");
-                    let value = description.and_then(|one| one.expression.evaluate(&EmptyScope).ok());
-                    let text = value.as_ref().and_then(|value| value.as_str()).unwrap_or_default();
-                    self.variables.push(((*name).to_owned(), first_line(text)));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn add_json(&mut self, text: &str) {
-        let Ok(document) = serde_json::from_str::<serde_json::Value>(text) else { return };
-        let members = |value: &serde_json::Value, name: &str| -> Vec<(String, serde_json::Value)> {
-            let object = value.get(name).and_then(serde_json::Value::as_object);
-            object.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
-        };
-        for (block, prefix) in [("resource", ""), ("data", "data.")] {
-            for (kind, resources) in members(&document, block) {
-                let names = resources.as_object().into_iter().flatten();
-                self.resources.extend(names.map(|(name, _)| format!("{prefix}{kind}.{name}")));
-            }
-        }
-        self.modules.extend(members(&document, "module").iter().map(|(name, _)| format!("module.{name}")));
-        for (name, variable) in members(&document, "variable") {
-            let description = variable.get("description").and_then(serde_json::Value::as_str);
-            self.variables.push((name, first_line(description.unwrap_or_default())));
-        }
-    }
-}
-
 /// Returns the instances in the state, and the resources and modules that contain several of them.
 fn state_addresses(outline: &StateOutline) -> Vec<Candidate> {
     let mut addresses = Vec::with_capacity(outline.instances.len());
@@ -262,9 +196,14 @@ fn state_addresses(outline: &StateOutline) -> Vec<Candidate> {
     addresses
 }
 
+/// Returns whether an address in the configuration is that of a managed resource.
+fn is_managed(address: &str) -> bool {
+    address.parse::<ResourceAddress>().is_ok_and(|address| address.mode == ResourceMode::Managed)
+}
+
 /// Returns the entries of a directory in the order of their names. If there are too many, some are
 /// omitted.
-fn entries(directory: &Path) -> Vec<PathBuf> {
+pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.take(MAX_ENTRIES).map(|entry| entry.path()).collect();
     paths.sort();
@@ -277,8 +216,4 @@ fn is_plan(path: &Path) -> bool {
     let Ok(file) = wardian_files::open_regular(path) else { return false };
     let mut start = Vec::new();
     file.take(4096).read_to_end(&mut start).is_ok() && saved_plan::is_plan(&start)
-}
-
-fn first_line(text: &str) -> String {
-    text.trim().lines().next().unwrap_or_default().to_owned()
 }

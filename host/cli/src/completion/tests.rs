@@ -88,6 +88,58 @@ fn addresses_are_read_from_state_and_configuration() {
 }
 
 #[test]
+fn addresses_in_called_modules_are_read_from_their_directories() {
+    let folder = directory();
+    let path = folder.path();
+    let write = |name: &str, text: &str| {
+        fs::create_dir_all(path.join(name).parent().unwrap()).unwrap();
+        fs::write(path.join(name), text).unwrap();
+    };
+    write(
+        "m/main.tf",
+        "resource \"t\" \"inner\" {}\naction \"t\" \"run\" {}\nmodule \"n\" { source = \"far/away\" }\n",
+    );
+    write("m/data.tf.json", r#"{"data": {"t": {"d": {}}}, "module": {"self": {"source": "./"}}}"#);
+    write(
+        ".terraform/modules/modules.json",
+        r#"{"Modules": [{"Key": "m.n", "Source": "far/away", "Dir": "far"}]}"#,
+    );
+    write("far/main.tf", "resource \"t\" \"deep\" {}\nmodule \"absent\" { source = \"not/installed\" }\n");
+    assert_eq!(
+        words(path, &["plan", "-target=module.m.t."]),
+        [
+            "-target=module.m.t.b",
+            "-target=module.m.t.b[\"x y\"]",
+            "-target=module.m.t.b[\"z\\u001b[2J\"]",
+            "-target=module.m.t.inner"
+        ]
+    );
+    assert_eq!(
+        words(path, &["plan", "-target=module.m.module.n"]),
+        [
+            "-target=module.m.module.n",
+            "-target=module.m.module.n.module.absent",
+            "-target=module.m.module.n.t.deep"
+        ]
+    );
+    assert_eq!(words(path, &["import", "module.m.module.n."]), ["module.m.module.n.t.deep"]);
+    assert_eq!(words(path, &["import", "module.m.data"]), [""; 0]);
+    assert_eq!(words(path, &["plan", "-invoke=module.m.a"]), ["-invoke=module.m.action.t.run"]);
+    // A module that calls itself does not prevent completion.
+    assert!(words(path, &["plan", "-target=module.m.module.self.module.self.t."]).len() == 1);
+}
+
+#[test]
+fn encrypted_files_are_not_read() {
+    let folder = directory();
+    let path = folder.path();
+    let state = r#"{"serial": 1, "lineage": "l", "meta": {"k": "x"}, "encrypted_data": "AAAA", "encryption_version": "v0"}"#;
+    fs::write(path.join("terraform.tfstate"), state).unwrap();
+    assert_eq!(words(path, &["taint", ""]), [""; 0]);
+    assert_eq!(words(path, &["plan", "-target=t."]), ["-target=t.json", "-target=t.new"]);
+}
+
+#[test]
 fn workspaces_variables_and_files_are_completed() {
     check(&["workspace", "select", ""], &["default", "stage"]);
     check(&["plan", "-var", ""], &["region=", "size="]);
