@@ -53,6 +53,11 @@ pub(crate) trait CommandSpec {
         None
     }
 
+    /// Returns whether the command shows the accesses of plugins before it ends.
+    fn shows_accesses(&self) -> bool {
+        false
+    }
+
     /// Returns the files that options specify and that plugins must not change.
     fn named_files(&self) -> Vec<NamedFile> {
         Vec::new()

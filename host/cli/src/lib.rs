@@ -34,6 +34,7 @@ mod product;
 mod progress;
 mod render;
 mod report;
+mod review_findings;
 mod review_source;
 mod review_view;
 mod shell;
@@ -190,7 +191,8 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
     let trust = command.trust();
     let learnt_addresses = command.learnt_addresses();
     let audit_log = audit_log::open(command.audit_log(), trust, &environment, &started_in)?;
-    let audit_log = Arc::new(if learnt_addresses.is_some() { audit_log.with_summary() } else { audit_log });
+    let is_summarized = learnt_addresses.is_some() || command.shows_accesses();
+    let audit_log = Arc::new(if is_summarized { audit_log.with_summary() } else { audit_log });
     untrusted::check_directory(trust, &environment.data_directory(), &audit_log)?;
     let workspace =
         if command.needs_workspace() { Workspace::selected(&environment)? } else { Workspace::default() };

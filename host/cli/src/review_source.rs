@@ -101,8 +101,11 @@ pub(crate) async fn review_of_file(context: &CommandContext, path: &Path) -> Out
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_PLAN_SIZE + 1).read_to_end(&mut bytes)?;
+    let file = File::open(path)?;
+    // The size of a pipe is 0.
+    let size = usize::try_from(file.metadata()?.len().min(MAX_PLAN_SIZE)).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(size.saturating_add(1));
+    file.take(MAX_PLAN_SIZE + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_PLAN_SIZE) {
         return Ok(bytes);
     }
@@ -140,7 +143,8 @@ fn locals<'a>(node: &'a ModuleNode, module: &'a str) -> impl Iterator<Item = Loc
     })
 }
 
-fn position(span: &Span) -> SourcePosition {
+/// Returns the file and line of a source span.
+pub(crate) fn position(span: &Span) -> SourcePosition {
     let line = u32::try_from(span.start_position().line).unwrap_or(u32::MAX);
     SourcePosition { file: span.file.name().into(), line }
 }

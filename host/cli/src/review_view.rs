@@ -16,6 +16,7 @@ use crate::arguments::split_words;
 use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
 use crate::operation::Operation;
+use crate::review_findings::{plugin_accesses, review_warnings};
 use crate::review_source::review_of_plan;
 use crate::shell::{Screen, ScreenEvent};
 
@@ -62,7 +63,10 @@ pub(crate) async fn review_plan(
     let schemas = operation.run.schemas(Some(&operation.state)).await?;
     let review = review_of_plan("plan", plan, operation.configuration(), &schemas);
     schemas.close().await;
-    show_review(context, review?, approval, &operation.stop)
+    let review = review?
+        .with_accesses(plugin_accesses(&context.app.audit_log.summary()))
+        .with_warnings(review_warnings(&context.shell.shown_warnings()));
+    show_review(context, review, approval, &operation.stop)
 }
 
 /// Shows a review until the user quits or approves.

@@ -45,6 +45,9 @@ use style::painted;
 /// The maximum number of source positions that are listed for similar warnings.
 const MAX_POSITIONS: usize = 3;
 
+/// The maximum number of warnings that are remembered for a review of the plan.
+const MAX_REMEMBERED_WARNINGS: usize = 100;
+
 /// The output width if the environment does not specify one.
 const WIDTH: usize = 78;
 
@@ -134,6 +137,8 @@ pub(crate) struct Shell {
     /// The output that is held back while the terminal is in full-screen mode, each text with whether it
     /// is for standard output.
     held: Mutex<Option<Vec<(bool, PrintableText)>>>,
+    /// The first warnings that were shown, except for those of checks, which are part of plans.
+    shown_warnings: Mutex<Diagnostics>,
 }
 
 /// A file that receives JSON messages.
@@ -195,6 +200,7 @@ impl Shell {
             is_terminal: out.is_terminal() && environment.terminal_has_cursor(),
             footer: Mutex::default(),
             held: Mutex::default(),
+            shown_warnings: Mutex::default(),
         };
         if for_programs {
             shell.message(&Message::Version(TERRAFORM_VERSION));
@@ -368,6 +374,7 @@ impl Shell {
                 self.message(&Message::Diagnostic(diagnostic));
             }
         }
+        self.remember_warnings(diagnostics);
         if self.for_programs {
             return;
         }
@@ -378,6 +385,19 @@ impl Shell {
         for diagnostic in consolidated(diagnostics) {
             self.diagnostic(&diagnostic);
         }
+    }
+
+    fn remember_warnings(&self, diagnostics: &Diagnostics) {
+        let is_remembered =
+            |one: &&Diagnostic| one.severity == Severity::Warning && one.origin != DiagnosticOrigin::Check;
+        let mut shown = self.shown_warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let left = MAX_REMEMBERED_WARNINGS.saturating_sub(shown.len());
+        shown.extend(diagnostics.iter().filter(is_remembered).take(left).cloned());
+    }
+
+    /// Returns the first warnings that were shown.
+    pub(crate) fn shown_warnings(&self) -> Diagnostics {
+        self.shown_warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
     fn diagnostic(&self, diagnostic: &Diagnostic) {

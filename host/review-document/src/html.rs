@@ -4,7 +4,9 @@
 //! embedded script and style by their hashes. Without scripts, the page shows every change; the script
 //! adds filters.
 
+mod actions;
 mod changes;
+mod findings;
 mod graph;
 mod writer;
 
@@ -13,7 +15,7 @@ use std::io::{self, Write};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest as _, Sha256};
-use wardian_review::{ChangeClass, PluginAccess, Review, ReviewFinding};
+use wardian_review::{ChangeClass, Review};
 
 use writer::HtmlWriter;
 
@@ -22,8 +24,6 @@ const STYLE: &str = include_str!("html/page.css");
 
 /// Maximum number of attributes that can be hidden.
 const MAX_HIDEABLE_ATTRIBUTES: usize = 60;
-/// Number of findings that are not collapsed.
-const OPEN_FINDINGS: usize = 3;
 
 /// Writes a page with plans.
 ///
@@ -33,7 +33,7 @@ pub fn write_page(reviews: &[Review], out: &mut dyn Write) -> io::Result<()> {
     let mut page = HtmlWriter::new(out);
     head(&mut page, reviews);
     page.raw("<body>\n<a class=skip href=\"#changes\">Skip to the changes</a>\n<header>\n<h1>");
-    title(&mut page, reviews);
+    heading(&mut page, reviews);
     page.raw("</h1>\n");
     if reviews.len() > 1 {
         overview(&mut page, reviews);
@@ -84,6 +84,17 @@ fn title(page: &mut HtmlWriter<'_>, reviews: &[Review]) {
             page.number(reviews.len());
             page.raw(" plans");
         }
+    }
+}
+
+/// Writes the title with markup.
+fn heading(page: &mut HtmlWriter<'_>, reviews: &[Review]) {
+    match reviews {
+        [review] => {
+            page.raw("Plan ");
+            page.isolated(&review.title);
+        }
+        _ => title(page, reviews),
     }
 }
 
@@ -166,12 +177,14 @@ fn section(page: &mut HtmlWriter<'_>, review: &Review, index: usize, has_title: 
         page.raw("</h2>\n");
     }
     summary(page, review);
-    findings(page, &review.findings);
+    findings::write(page, review);
     changes::write(page, review, index);
+    actions::write(page, review, index);
     changes::write_outputs(page, review);
     graph::write(page, &review.dependencies, index);
     changes::write_drift(page, review);
-    accesses(page, &review.accesses);
+    findings::write_warnings(page, &review.warnings);
+    findings::write_accesses(page, &review.accesses);
     page.raw("</section>\n");
 }
 
@@ -192,59 +205,21 @@ fn summary(page: &mut HtmlWriter<'_>, review: &Review) {
             page.raw(class.name());
         }
     }
+    if !review.invocations.is_empty() {
+        page.raw(if is_first { "<b>" } else { ", <b>" });
+        page.grouped_number(review.invocations.len());
+        page.raw(if review.invocations.len() == 1 {
+            "</b> action to invoke"
+        } else {
+            "</b> actions to invoke"
+        });
+    }
     page.raw("</p>\n");
     if review.errored {
         page.raw("<p class=warning>An error ended planning early. This plan is incomplete and cannot be applied.</p>\n");
     } else if !review.complete {
         page.raw("<p class=warning>This plan covers only a part of the configuration.</p>\n");
     }
-}
-
-fn findings(page: &mut HtmlWriter<'_>, findings: &[ReviewFinding]) {
-    let (open, rest) = findings.split_at(findings.len().min(OPEN_FINDINGS));
-    finding_list(page, open);
-    if !rest.is_empty() {
-        page.raw("<details><summary>More failed checks: ");
-        page.grouped_number(rest.len());
-        page.raw("</summary>\n");
-        finding_list(page, rest);
-        page.raw("</details>\n");
-    }
-}
-
-fn finding_list(page: &mut HtmlWriter<'_>, findings: &[ReviewFinding]) {
-    if findings.is_empty() {
-        return;
-    }
-    page.raw("<ul class=findings>");
-    for finding in findings {
-        page.raw(if finding.is_error { "<li>Check error: " } else { "<li>Check failed: " });
-        page.code(&finding.address);
-        for message in &finding.messages {
-            page.raw(" <bdi>");
-            page.text(message);
-            page.raw("</bdi>");
-        }
-    }
-    page.raw("</ul>\n");
-}
-
-fn accesses(page: &mut HtmlWriter<'_>, accesses: &[PluginAccess]) {
-    if accesses.is_empty() {
-        return;
-    }
-    page.raw("<details><summary>Accesses of plugins</summary><table><thead><tr><th scope=col>decision<th scope=col>plugin<th scope=col>capability<th scope=col>target<th scope=col>number</thead><tbody>");
-    for access in accesses {
-        page.raw(if access.is_denied { "<tr><td>denied<td>" } else { "<tr><td>allowed<td>" });
-        page.code(&access.plugin);
-        page.raw("<td>");
-        page.text(&access.capability);
-        page.raw("<td>");
-        page.code(&access.target);
-        page.raw("<td>");
-        page.grouped_number(usize::try_from(access.count).unwrap_or(usize::MAX));
-    }
-    page.raw("</tbody></table></details>\n");
 }
 
 #[cfg(test)]

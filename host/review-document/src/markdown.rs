@@ -4,6 +4,7 @@
 //! severe one first, and contains the differences of as many of them as the limit allows. Text from
 //! plans is only in code spans, code blocks and `<code>` elements, in which Markdown is not active.
 
+mod actions;
 mod details;
 mod text;
 
@@ -93,10 +94,11 @@ pub fn markdown_comment(reviews: &[Review], options: CommentOptions) -> String {
         }
     }
     for (review, section) in reviews.iter().zip(&mut sections) {
-        let tail = outputs(review);
-        if tail.len() <= left {
-            left -= tail.len();
-            section.tail = tail;
+        for part in [actions::list(review), outputs(review)] {
+            if part.len() <= left {
+                left -= part.len();
+                section.tail.append(&part);
+            }
         }
     }
     let mut misses = 0;
@@ -187,7 +189,9 @@ fn head(review: &Review, has_title: bool, options: CommentOptions) -> MarkdownTe
         text.push("**\n\n");
     }
     for finding in review.findings.iter().take(MAX_FINDINGS) {
-        text.push(if finding.is_error { "- check error: " } else { "- check failed: " });
+        text.push("- ");
+        text.push(finding.title());
+        text.push(": ");
         text.push_code(&finding.address);
         for message in finding.messages.iter().take(2) {
             text.push(" ");
@@ -200,11 +204,45 @@ fn head(review: &Review, has_title: bool, options: CommentOptions) -> MarkdownTe
         text.push_number(review.findings.len() - MAX_FINDINGS);
         text.push(" more failed checks\n");
     }
+    push_checks(&mut text, review);
     push_accesses(&mut text, review);
+    push_warnings(&mut text, review);
     if review.is_empty() {
         text.push("No changes.\n");
     }
     text
+}
+
+/// Adds the numbers of checks by their results.
+fn push_checks(text: &mut MarkdownText, review: &Review) {
+    let checks = review.checks;
+    let parts = [
+        (checks.passed, " passed"),
+        (checks.failed, " failed"),
+        (checks.errors, " could not be evaluated"),
+        (checks.unknown, " evaluated during the apply"),
+    ];
+    for (index, (count, words)) in parts.into_iter().filter(|(count, _)| *count > 0).enumerate() {
+        text.push(if index == 0 { "- checks: " } else { ", " });
+        text.push_number(count);
+        text.push(words);
+    }
+    if checks.total() > 0 {
+        text.push("\n");
+    }
+}
+
+fn push_warnings(text: &mut MarkdownText, review: &Review) {
+    for warning in review.warnings.iter().take(MAX_FINDINGS) {
+        text.push("- warning: ");
+        text.push_code(&warning.summary);
+        text.push("\n");
+    }
+    if review.warnings.len() > MAX_FINDINGS {
+        text.push("- ");
+        text.push_number(review.warnings.len() - MAX_FINDINGS);
+        text.push(" more warnings\n");
+    }
 }
 
 /// Adds the accesses that policies denied, and the number of other accesses.
@@ -215,6 +253,10 @@ fn push_accesses(text: &mut MarkdownText, review: &Review) {
         text.push_code(&access.plugin);
         text.push(" the access to ");
         text.push_code(&access.target);
+        if let Some(reason) = &access.reason {
+            text.push(" \u{2014} ");
+            text.push_code(reason);
+        }
         text.push("\n");
     }
     if review.accesses.is_empty() {
@@ -240,6 +282,12 @@ fn push_counts(text: &mut MarkdownText, review: &Review) {
         text.push_number(count);
         text.push(" to ");
         text.push(class.name());
+    }
+    if !review.invocations.is_empty() {
+        text.push(if is_first { "" } else { ", " });
+        is_first = false;
+        text.push_number(review.invocations.len());
+        text.push(if review.invocations.len() == 1 { " action to invoke" } else { " actions to invoke" });
     }
     if is_first {
         text.push(if review.outputs.is_empty() { "no changes" } else { "only outputs change" });
@@ -304,6 +352,7 @@ fn push_group_line(text: &mut MarkdownText, review: &Review, group: &ChangeGroup
         text.push_code(&change.address);
         push_explanation(text, change);
     }
+    actions::push_triggered(text, &group.actions);
     text.push("\n");
 }
 

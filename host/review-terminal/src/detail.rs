@@ -6,10 +6,11 @@ use std::sync::Arc;
 use wardian_printable::{PrintableText, append, printable};
 use wardian_review::{
     AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, ChangeKind, GroupValue,
-    ReplaceOrder, ResourceId, Review, ReviewCause, ReviewedChange, ReviewedValue, SourcePosition,
+    InvocationGroup, PluginAccess, ReplaceOrder, ResourceId, Review, ReviewCause, ReviewWarning,
+    ReviewedChange, ReviewedValue, SourcePosition,
 };
 
-use crate::list::Row;
+use crate::list::{Row, event};
 use crate::palette::Tone;
 use crate::text::{MAX_VALUE_CHARACTERS, StyledLine, line};
 
@@ -17,6 +18,8 @@ use crate::text::{MAX_VALUE_CHARACTERS, StyledLine, line};
 const MAX_ATTRIBUTES: usize = 2000;
 /// Maximum number of lines of a text.
 const MAX_TEXT_LINES: usize = 200;
+/// Maximum number of invocations of one action.
+const MAX_INVOCATIONS: usize = 50;
 /// Maximum number of references with a number, which the user can follow.
 pub(crate) const MAX_LINKS: usize = 9;
 
@@ -51,7 +54,7 @@ impl Detail {
             }
             Some(Row::Change { id, .. }) => {
                 if let Some(change) = review.change(id) {
-                    writer.change(change, true);
+                    writer.change(change, Some(id));
                 }
             }
             Some(Row::Heading(_)) => {}
@@ -69,33 +72,25 @@ impl Detail {
             Some(Row::Finding(index)) => {
                 if let Some(finding) = review.findings.get(index) {
                     writer.push(StyledLine::new(line(&finding.address), Tone::Bold), 2);
-                    let about = if finding.is_error {
-                        "The check could not be evaluated."
-                    } else {
-                        "The check failed."
-                    };
-                    writer.push(StyledLine::new(about, Tone::Warning), 0);
+                    writer.push(StyledLine::new(finding.title(), Tone::Warning), 0);
                     for message in &finding.messages {
                         writer.lines_of(message);
                     }
                 }
             }
+            Some(Row::Warning(index)) => {
+                if let Some(warning) = review.warnings.get(index) {
+                    writer.warning(warning);
+                }
+            }
+            Some(Row::Action(index)) => {
+                if let Some(group) = review.invocation_groups.get(index) {
+                    writer.invocations(group);
+                }
+            }
             Some(Row::Access(index)) => {
                 if let Some(access) = review.accesses.get(index) {
-                    writer.push(StyledLine::new(line(&access.plugin), Tone::Bold), 2);
-                    let about = if access.is_denied { "denied" } else { "allowed" };
-                    writer.push(
-                        StyledLine::new(
-                            printable!(
-                                "{} {}: {} times {about}",
-                                line(&access.capability),
-                                line(&access.target),
-                                access.count
-                            ),
-                            Tone::Plain,
-                        ),
-                        2,
-                    );
+                    writer.access(access);
                 }
             }
         }
@@ -127,9 +122,10 @@ impl Writer<'_> {
         }
     }
 
-    fn change(&mut self, change: &ReviewedChange, has_dependencies: bool) {
+    /// Writes a change: with its actions and dependencies if it is planned and has an ID.
+    fn change(&mut self, change: &ReviewedChange, id: Option<ChangeId>) {
         self.push(StyledLine::new(line(&change.address), Tone::Bold), 2);
-        let mut about = StyledLine::new(action(change.kind), Tone::Class(change.class()));
+        let mut about = action(change.kind);
         if let Some(reason) = &change.reason {
             about.push(printable!(": {}", line(reason.description())), Tone::Plain);
         }
@@ -157,13 +153,15 @@ impl Writer<'_> {
                 self.dim(printable!("  ({} unchanged)", change.unchanged));
             }
         }
-        if has_dependencies && let Some(resource) = self.review.dependencies.find(&change.resource) {
+        let Some(id) = id else { return };
+        self.triggered_actions(id);
+        if let Some(resource) = self.review.dependencies.find(&change.resource) {
             self.dependencies(resource);
         }
     }
 
     fn drift(&mut self, change: &ReviewedChange) {
-        self.change(change, false);
+        self.change(change, None);
         if self.review.is_relevant_drift(change) {
             self.detail.lines.push(StyledLine::default());
             self.text("Planned values depend on this change.");
@@ -178,10 +176,9 @@ impl Writer<'_> {
     }
 
     fn group(&mut self, group: &ChangeGroup) {
-        let class = group.class();
         let title = printable!("{} × {}", group.members.len(), line(&group.type_name));
         self.push(StyledLine::new(title, Tone::Bold), 2);
-        self.push(StyledLine::new(action(group.kind), Tone::Class(class)), 2);
+        self.push(action(group.kind), 2);
         if group.is_consequence {
             self.text("All of them are consequences of other changes.");
         }
@@ -205,9 +202,15 @@ impl Writer<'_> {
                 .with(" → ", Tone::Plain)
                 .with(value(&attribute.after), Tone::Plain);
             if attribute.forces_replacement {
-                text.push("  # forces replacement", Tone::Class(ChangeClass::Replace));
+                text.push("  # forces replacement", Tone::Bold);
             }
             self.push(text, 4);
+        }
+        if !group.actions.is_empty() {
+            self.heading("Actions of each member");
+        }
+        for action in group.actions.iter().take(MAX_ATTRIBUTES) {
+            self.text(printable!("{}, {}", line(&action.action), event(Some(&action.event))));
         }
         self.heading("Members");
         for (id, change) in self.review.members(group).take(MAX_LINKS) {
@@ -216,6 +219,87 @@ impl Writer<'_> {
         let more = group.members.len().saturating_sub(MAX_LINKS);
         if more > 0 {
             self.dim(printable!("  and {more} more; Enter lists them"));
+        }
+    }
+
+    fn triggered_actions(&mut self, id: ChangeId) {
+        let review = self.review;
+        let mut invocations = review.invocations_by(id).peekable();
+        if invocations.peek().is_some() {
+            self.heading("Actions");
+        }
+        for invocation in invocations.take(MAX_ATTRIBUTES) {
+            let trigger = invocation.trigger.as_ref().map(|trigger| &trigger.event);
+            self.text(printable!("{}, {}", line(&invocation.address), event(trigger)));
+        }
+    }
+
+    /// Writes the invocations of an action. Those of one object contain the configuration.
+    fn invocations(&mut self, group: &InvocationGroup) {
+        let review = self.review;
+        self.push(StyledLine::new(line(&group.action), Tone::Bold), 2);
+        let count = group.members.len();
+        let times = if count == 1 { PrintableText::new() } else { printable!("{count} invocations, ") };
+        self.text(printable!("{times}{}", event(group.event.as_ref())));
+        let members = || group.members.iter().filter_map(|id| review.invocation(*id));
+        if let Some(first) = members().next() {
+            self.dim(line(&first.provider));
+        }
+        for invocation in members().take(MAX_INVOCATIONS) {
+            self.detail.lines.push(StyledLine::default());
+            if count > 1 || *invocation.address != *group.action {
+                self.push(StyledLine::new(line(&invocation.address), Tone::Bold), 2);
+            }
+            if let Some(trigger) = &invocation.trigger {
+                match trigger.change {
+                    Some(id) => self.link(id, "change of ", line(&trigger.object)),
+                    None => self.text(printable!("change of {}", line(&trigger.object))),
+                }
+            }
+            for argument in invocation.arguments.iter().take(MAX_ATTRIBUTES) {
+                let text = StyledLine::new(line(argument.path.as_str()), Tone::Plain)
+                    .with(" = ", Tone::Plain)
+                    .with(short_value(&argument.value), Tone::Plain);
+                self.push(text, 4);
+            }
+        }
+        let more = count.saturating_sub(MAX_INVOCATIONS);
+        if more > 0 {
+            self.dim(printable!("and {more} more invocations"));
+        }
+    }
+
+    fn warning(&mut self, warning: &ReviewWarning) {
+        self.push(StyledLine::new(line(&warning.summary), Tone::Bold), 2);
+        if let Some(source) = &warning.source {
+            self.dim(printable!("{}:{}", line(&source.file), source.line));
+            self.detail.source = Some(source.clone());
+        }
+        self.detail.lines.push(StyledLine::default());
+        self.lines_of(&warning.detail);
+    }
+
+    fn access(&mut self, access: &PluginAccess) {
+        self.push(StyledLine::new(line(&access.plugin), Tone::Bold), 2);
+        let (decision, tone) =
+            if access.is_denied { ("denied", Tone::Warning) } else { ("allowed", Tone::Bold) };
+        let times =
+            if access.count == 1 { PrintableText::new() } else { printable!(" {} times", access.count) };
+        let text = StyledLine::new(decision, tone)
+            .with(printable!("{times}: {} ", line(&access.capability)), Tone::Plain)
+            .with(line(&access.target), Tone::Plain);
+        self.push(text, 2);
+        if let Some(reason) = &access.reason {
+            self.lines_of(reason);
+        }
+        if let Some(rule) = &access.rule {
+            self.dim(printable!("rule: {}", line(rule)));
+        }
+        if !access.objects.is_empty() {
+            self.heading("For");
+        }
+        for object in access.objects.iter().take(MAX_TEXT_LINES) {
+            self.text(line(object));
         }
     }
 
@@ -310,12 +394,13 @@ impl Writer<'_> {
 
     fn attribute(&mut self, attribute: &AttributeChange) {
         let (symbol, class) = match attribute.effect() {
-            AttributeEffect::Add => ("+ ", ChangeClass::Create),
-            AttributeEffect::Remove => ("- ", ChangeClass::Destroy),
-            AttributeEffect::Change => ("~ ", ChangeClass::Update),
+            AttributeEffect::Add => ("+", ChangeClass::Create),
+            AttributeEffect::Remove => ("-", ChangeClass::Destroy),
+            AttributeEffect::Change => ("~", ChangeClass::Update),
         };
-        let mut text =
-            StyledLine::new(symbol, Tone::Class(class)).with(line(attribute.path.as_str()), Tone::Plain);
+        let mut text = StyledLine::new(symbol, Tone::Class(class))
+            .with(" ", Tone::Plain)
+            .with(line(attribute.path.as_str()), Tone::Plain);
         let texts = [&attribute.before, &attribute.after];
         let is_long = texts
             .into_iter()
@@ -324,10 +409,10 @@ impl Writer<'_> {
         let forced = if attribute.forces_replacement { "  # forces replacement" } else { "" };
         if is_long {
             text.push(":", Tone::Plain);
-            text.push(forced, Tone::Class(ChangeClass::Replace));
+            text.push(forced, Tone::Bold);
             self.push(text, 4);
-            self.long_value("- ", ChangeClass::Destroy, attribute.before.as_ref());
-            self.long_value("+ ", ChangeClass::Create, attribute.after.as_ref());
+            self.long_value("-", ChangeClass::Destroy, attribute.before.as_ref());
+            self.long_value("+", ChangeClass::Create, attribute.after.as_ref());
             return;
         }
         match (&attribute.before, &attribute.after) {
@@ -343,7 +428,7 @@ impl Writer<'_> {
             }
             (None, None) => {}
         }
-        text.push(forced, Tone::Class(ChangeClass::Replace));
+        text.push(forced, Tone::Bold);
         self.push(text, 4);
     }
 
@@ -352,13 +437,13 @@ impl Writer<'_> {
         let Some(value) = value else { return };
         let ReviewedValue::Text(text) = value else {
             let text = StyledLine::new("    ", Tone::Plain).with(mark, Tone::Class(class));
-            self.push(text.with(short_value(value), Tone::Plain), 6);
+            self.push(text.with(" ", Tone::Plain).with(short_value(value), Tone::Plain), 6);
             return;
         };
         let mut lines = text.lines();
         for one in lines.by_ref().take(MAX_TEXT_LINES) {
             let start = StyledLine::new("    ", Tone::Plain).with(mark, Tone::Class(class));
-            self.push(start.with(line(one), Tone::Plain), 6);
+            self.push(start.with(" ", Tone::Plain).with(line(one), Tone::Plain), 6);
         }
         let more = lines.count();
         if more > 0 {
@@ -380,8 +465,9 @@ fn append_list<'a>(text: &mut PrintableText, names: impl Iterator<Item = &'a str
     }
 }
 
-fn action(kind: ChangeKind) -> &'static str {
-    match kind {
+/// Returns the symbol of a kind of change and its meaning.
+fn action(kind: ChangeKind) -> StyledLine {
+    let meaning = match kind {
         ChangeKind::Replace(ReplaceOrder::DestroyFirst) => "replace, destroyed first",
         ChangeKind::Replace(ReplaceOrder::CreateFirst) => "replace, created first",
         ChangeKind::Replace(ReplaceOrder::ForgetFirst) => "replace, the old object is forgotten",
@@ -389,7 +475,10 @@ fn action(kind: ChangeKind) -> &'static str {
         ChangeKind::Forget => "forget without destroying",
         ChangeKind::Read => "read during the apply",
         other => other.class().name(),
-    }
+    };
+    StyledLine::new(kind.class().symbol(), Tone::Class(kind.class()))
+        .with(" ", Tone::Plain)
+        .with(meaning, Tone::Bold)
 }
 
 /// Returns a value in one line.

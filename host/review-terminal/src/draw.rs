@@ -171,20 +171,42 @@ impl ReviewView {
                 is_first = false;
             }
         }
+        match review.invocations.len() {
+            0 => {}
+            count => {
+                text.push(if is_first { "" } else { ", " }, Tone::Plain);
+                text.push(
+                    printable!("{count} {}", if count == 1 { "action" } else { "actions" }),
+                    Tone::Bold,
+                );
+                is_first = false;
+            }
+        }
         if is_first {
             text.push("No changes", Tone::Bold);
         }
         if review.errored {
-            text.push("  incomplete because of errors", Tone::Warning);
+            text.push("  ", Tone::Plain);
+            text.push("incomplete because of errors", Tone::Warning);
         }
-        if !review.findings.is_empty() {
-            text.push(printable!("  {} checks failed", review.findings.len()), Tone::Warning);
+        let denied = review.accesses.iter().take_while(|access| access.is_denied).count();
+        let warned = [
+            (review.findings.len(), "check failed", "checks failed"),
+            (denied, "access denied", "accesses denied"),
+            (review.warnings.len(), "warning", "warnings"),
+        ];
+        for (count, one, several) in warned.into_iter().filter(|(count, ..)| *count > 0) {
+            text.push("  ", Tone::Plain);
+            text.push(printable!("{count} {}", if count == 1 { one } else { several }), Tone::Warning);
         }
         text.push(printable!("  {}", line(&review.title)), Tone::Plain);
         if self.filter.is_active() {
             let mut filter = PrintableText::from("  only:");
             for class in ChangeClass::ALL.into_iter().filter(|class| self.filter.classes.contains(class)) {
                 append!(filter, " {}", class.name());
+            }
+            if self.filter.has_only_findings {
+                filter.push(" findings");
             }
             if !self.filter.text.is_empty() {
                 append!(filter, " /{}", line(&self.filter.text));
@@ -229,7 +251,7 @@ impl ReviewView {
                 let approve = PrintableText::from(approve);
                 (
                     printable!(
-                        "{position}  ?: help{approve}  q: quit  /: search  d r u c m: filter  h: hide  g: graph  s: \
+                        "{position}  ?: help{approve}  q: quit  /: search  d r u c m f: filter  h: hide  g: graph  s: \
                          source"
                     ),
                     false,

@@ -8,7 +8,7 @@ use crate::palette::{Palette, Tone};
 use crate::text::StyledLine;
 
 /// The keys, with their effects.
-pub(crate) const KEYS: [(&str, &str); 20] = [
+pub(crate) const KEYS: [(&str, &str); 21] = [
     ("Up, Down, k, j", "Move the selection, or scroll the details"),
     ("PageUp, PageDown", "Move by one screen"),
     ("Home, End", "Move to the beginning or the end"),
@@ -18,6 +18,7 @@ pub(crate) const KEYS: [(&str, &str); 20] = [
     ("+, -", "Unfold or fold all groups"),
     ("d, r, u, c", "Show only objects that are destroyed, replaced, updated or created"),
     ("m", "Show only moves, imports, reads and objects that are forgotten"),
+    ("f", "Show only actions, failed checks, warnings and accesses of plugins"),
     ("/", "Search for an address, a type or an attribute"),
     ("h", "Hide attributes that change often"),
     ("x", "Show everything again"),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use wardian_printable::{PrintableText, append, printable};
-use wardian_review::{ChangeClass, ChangeId, ChangeKind, Review, ReviewedChange};
+use wardian_review::{ActionEvent, ChangeClass, ChangeId, ChangeKind, Review, ReviewedChange};
 
 use crate::palette::Tone;
 use crate::text::{StyledLine, end_of, line};
@@ -26,16 +26,28 @@ pub(crate) enum Row {
     Drift(usize),
     Output(usize),
     Finding(usize),
+    Warning(usize),
+    /// A group of invocations of an action.
+    Action(usize),
     Access(usize),
 }
 
 /// A part of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
+    Findings,
+    Warnings,
+    Actions,
     Drift,
     Outputs,
-    Findings,
     Accesses,
+}
+
+impl Section {
+    /// Whether the section is shown if only findings are shown.
+    fn has_findings(self) -> bool {
+        matches!(self, Self::Findings | Self::Warnings | Self::Actions | Self::Accesses)
+    }
 }
 
 /// The user's selection of rows.
@@ -43,6 +55,8 @@ pub(crate) enum Section {
 pub(crate) struct Filter {
     /// The classes that are shown; all if it is empty.
     pub(crate) classes: HashSet<ChangeClass>,
+    /// Whether no changes are shown, only actions, findings and accesses.
+    pub(crate) has_only_findings: bool,
     /// The text that addresses, types or attributes contain.
     pub(crate) text: String,
     /// The patterns of hidden attributes.
@@ -51,7 +65,7 @@ pub(crate) struct Filter {
 
 impl Filter {
     pub(crate) fn is_active(&self) -> bool {
-        !(self.classes.is_empty() && self.text.is_empty() && self.hidden.is_empty())
+        self.has_only_findings || !(self.classes.is_empty() && self.text.is_empty() && self.hidden.is_empty())
     }
 
     /// Returns whether a change is shown. An update is not shown if all of its attributes are hidden;
@@ -63,7 +77,8 @@ impl Filter {
                 && !change.attributes.is_empty()
                 && change.attributes.iter().all(|one| self.hidden.contains(one.path.pattern()))
         };
-        (self.classes.is_empty() || self.classes.contains(&change.class()))
+        !self.has_only_findings
+            && (self.classes.is_empty() || self.classes.contains(&change.class()))
             && self.contains_text(change)
             && !is_hidden_update()
     }
@@ -100,14 +115,19 @@ pub(crate) fn rows(review: &Review, filter: &Filter, unfolded: &HashSet<usize>) 
             rows.extend(shown.into_iter().map(|id| Row::Change { id, is_member: !is_single }));
         }
     }
-    let mut section = |heading, found: Vec<Row>| {
-        if !found.is_empty() {
+    let mut section = |heading: Section, found: Vec<Row>| {
+        if !found.is_empty() && (heading.has_findings() || !filter.has_only_findings) {
             rows.push(Row::Heading(heading));
             rows.extend(found);
         }
     };
     let findings = review.findings.iter().enumerate().filter(|(_, one)| filter.shows_text(&one.address));
     section(Section::Findings, findings.map(|(index, _)| Row::Finding(index)).collect());
+    let warnings = review.warnings.iter().enumerate().filter(|(_, one)| filter.shows_text(&one.summary));
+    section(Section::Warnings, warnings.map(|(index, _)| Row::Warning(index)).collect());
+    let actions = review.invocation_groups.iter().enumerate();
+    let actions = actions.filter(|(_, one)| filter.shows_text(&one.action));
+    section(Section::Actions, actions.map(|(index, _)| Row::Action(index)).collect());
     let drift = review.drift.iter().enumerate().filter(|(_, one)| filter.shows_text(&one.address));
     section(Section::Drift, drift.map(|(index, _)| Row::Drift(index)).collect());
     let outputs = review.outputs.iter().enumerate().filter(|(_, one)| filter.shows_text(&one.name));
@@ -129,6 +149,7 @@ pub(crate) fn row_line(review: &Review, row: Row, unfolded: &HashSet<usize>, wid
                 .with(class.symbol(), Tone::Class(class))
                 .with(printable!(" {}× {}", group.members.len(), line(&group.type_name)), Tone::Bold)
                 .with(named(paths), Tone::Dim)
+                .with(if group.actions.is_empty() { "" } else { "  invokes actions" }, Tone::Dim)
         }
         Row::Change { id, is_member } => {
             let Some(change) = review.change(id) else { return StyledLine::default() };
@@ -139,6 +160,8 @@ pub(crate) fn row_line(review: &Review, row: Row, unfolded: &HashSet<usize>, wid
                 Section::Drift => "Changed outside of the configuration's runs",
                 Section::Outputs => "Outputs",
                 Section::Findings => "Checks",
+                Section::Warnings => "Warnings",
+                Section::Actions => "Actions",
                 Section::Accesses => "Accesses of plugins",
             },
             Tone::Bold,
@@ -153,16 +176,44 @@ pub(crate) fn row_line(review: &Review, row: Row, unfolded: &HashSet<usize>, wid
                 .with(printable!(" {}", line(&output.name)), Tone::Plain)
         }),
         Row::Finding(index) => review.findings.get(index).map_or_else(StyledLine::default, |finding| {
-            let mark = if finding.is_error { "  error " } else { "  failed " };
-            StyledLine::new(mark, Tone::Warning).with(line(&finding.address), Tone::Plain)
+            marked(if finding.is_error { "error" } else { "failed" }, line(&finding.address))
+        }),
+        Row::Warning(index) => review
+            .warnings
+            .get(index)
+            .map_or_else(StyledLine::default, |warning| marked("warning", line(&warning.summary))),
+        Row::Action(index) => review.invocation_groups.get(index).map_or_else(StyledLine::default, |group| {
+            let count = group.members.len();
+            let times = if count == 1 { PrintableText::new() } else { printable!("{count}× ") };
+            StyledLine::new("  ", Tone::Plain)
+                .with(times, Tone::Bold)
+                .with(line(&group.action), Tone::Plain)
+                .with(printable!("  {}", event(group.event.as_ref())), Tone::Dim)
         }),
         Row::Access(index) => review.accesses.get(index).map_or_else(StyledLine::default, |access| {
-            let (mark, tone) =
-                if access.is_denied { ("  denied ", Tone::Warning) } else { ("  ", Tone::Plain) };
-            StyledLine::new(mark, tone)
-                .with(printable!("{} {}", line(&access.capability), line(&access.target)), Tone::Plain)
+            let text = printable!("{} {}", line(&access.capability), line(&access.target));
+            let plugin = printable!("  {}", line(&access.plugin));
+            if access.is_denied {
+                marked("denied", text)
+            } else {
+                StyledLine::new("  ", Tone::Plain).with(text, Tone::Plain)
+            }
+            .with(plugin, Tone::Dim)
         }),
     }
+}
+
+/// Returns a row that begins with a word that a reviewer must not miss.
+fn marked(word: &'static str, text: PrintableText) -> StyledLine {
+    StyledLine::new("  ", Tone::Plain)
+        .with(word, Tone::Warning)
+        .with(" ", Tone::Plain)
+        .with(text, Tone::Plain)
+}
+
+/// Returns the event that triggers an action.
+pub(crate) fn event(event: Option<&ActionEvent>) -> PrintableText {
+    event.map_or_else(|| "requested with -invoke".into(), |event| line(event.description()))
 }
 
 fn change_line(change: &ReviewedChange, indent: &'static str, width: u16) -> StyledLine {

@@ -1,8 +1,9 @@
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
+use wardian_printable::direction::{ISOLATE_END, ISOLATE_START};
 use wardian_printable::escape::is_deceptive;
-use wardian_review::testing::{five_plans, hostile_plan, large};
-use wardian_review::{ConfigurationFacts, Review, SourcePosition};
+use wardian_review::testing::{WIDE_TEXTS, five_plans, hostile_plan, large, plan_with_actions, wide_plan};
+use wardian_review::{ConfigurationFacts, PluginAccess, Review, ReviewWarning, SourcePosition};
 
 use super::*;
 
@@ -231,6 +232,116 @@ fn sensitive_values_are_masked() {
     assert!(!screen.text().contains("hunter2"));
 }
 
+/// Returns a line without the characters that isolate text. They must form pairs that are not nested, and
+/// no right-to-left text may be outside of a pair.
+#[track_caller]
+fn without_isolates(line: &str) -> String {
+    let mut is_open = false;
+    for character in line.chars() {
+        match character {
+            ISOLATE_START | ISOLATE_END => {
+                assert_eq!(is_open, character == ISOLATE_END, "{line:?}");
+                is_open = !is_open;
+            }
+            _ => assert!(
+                is_open || !wardian_printable::direction::has_right_to_left(&character.to_string()),
+                "{line:?}"
+            ),
+        }
+    }
+    assert!(!is_open, "{line:?}");
+    line.replace([ISOLATE_START, ISOLATE_END], "")
+}
+
+#[test]
+fn wide_and_right_to_left_text_is_shown_and_isolated() {
+    let review = review(&wide_plan());
+    for (width, height) in [(60, 24), (20, 5), (120, 40)] {
+        let mut screen = Screen::new(&review, width, height);
+        let mut seen = String::new();
+        for _ in 0..screen.view.rows.len() {
+            for key in ["", "\t", "\t", "g", "\u{1b}", "h", "\u{1b}", "/שלום ", "\u{1b}"] {
+                screen.press(key);
+                // Unlike a terminal, the backend keeps what was in the second column of a wide character.
+                screen.terminal.clear().unwrap();
+                screen.draw();
+                let text = screen.text();
+                for line in text.lines() {
+                    let line = without_isolates(line);
+                    assert!(unicode_width::UnicodeWidthStr::width(&*line) <= usize::from(width), "{line:?}");
+                    seen.push_str(&line);
+                    seen.push('\n');
+                }
+            }
+            screen.press("↓");
+        }
+        if width >= 60 {
+            for text in WIDE_TEXTS {
+                assert!(seen.contains(text), "{text} {width}");
+            }
+        }
+    }
+    let mut screen = Screen::new(&review, 60, 24);
+    screen.key(ViewKey::End);
+    screen.press("\u{1b}");
+    insta::assert_snapshot!("wide-60", screen.text().replace(ISOLATE_START, "⟨").replace(ISOLATE_END, "⟩"));
+}
+
+#[test]
+fn actions_checks_warnings_and_accesses_are_shown() {
+    let access = |is_denied, target: &str| PluginAccess {
+        is_denied,
+        plugin: "hashicorp/http".into(),
+        capability: "network".into(),
+        target: target.into(),
+        count: 2,
+        reason: is_denied.then(|| "No rule allows the request.".into()),
+        rule: (!is_denied).then(|| "wardian.policy.hcl:3".into()),
+        objects: Box::new(["data.http.a".into()]),
+    };
+    let warning = ReviewWarning {
+        summary: "Native plugin is not confined".into(),
+        detail: "The plugin\u{1b}[2J can read all files.".into(),
+        source: Some(SourcePosition { file: "main.tf".into(), line: 3 }),
+    };
+    let review = Review::from_json("plan", plan_with_actions().as_bytes(), &ConfigurationFacts::default())
+        .unwrap()
+        .with_accesses(vec![access(false, "https://a.example"), access(true, "https://b.example")])
+        .with_warnings(vec![warning]);
+    let mut screen = Screen::new(&std::sync::Arc::new(review), 120, 40);
+    screen.shows("30 actions  2 checks failed  1 access denied  1 warning");
+    screen.shows("29× aws_instance  tags.release  invokes actions");
+    screen.shows("action.aws_lambda_invoke.restore, after it is created");
+    screen.press("f");
+    screen.shows("only: findings");
+    assert!(!screen.text().contains("29× aws_instance"), "{}", screen.text());
+    let mut seen = String::new();
+    for _ in 0..screen.view.rows.len() {
+        seen.push_str(&screen.text());
+        screen.press("↓");
+    }
+    seen.push_str(&screen.text());
+    for part in [
+        "failed check.website",
+        "The website does not respond.",
+        "error output.url",
+        "warning Native plugin is not confined",
+        "The plugin\\u{1b}[2J can read all files.",
+        "29× action.aws_ssm_command.restart  after it is updated",
+        "payload.token = (sensitive value)",
+        "denied network https://b.example",
+        "No rule allows the request.",
+        "rule: wardian.policy.hcl:3",
+        "data.http.a",
+    ] {
+        assert!(seen.contains(part), "{part}\n{seen}");
+    }
+    assert!(!seen.contains("topsecret"));
+    // The object whose change triggers an action can be followed.
+    screen.press("x/restore\n1");
+    screen.shows("-/+ replace, destroyed first");
+}
+
 #[test]
 fn hostile_text_is_inert_and_aligned() {
     let review = review(&hostile_plan());
@@ -243,7 +354,11 @@ fn hostile_text_is_inert_and_aligned() {
                 screen.press(key);
                 let text = screen.text();
                 for line in text.lines() {
-                    assert!(!line.contains(|one| is_deceptive(one) && one != '\u{200d}'), "{step} {line:?}");
+                    let without = without_isolates(line);
+                    assert!(
+                        !without.contains(|one| is_deceptive(one) && one != '\u{200d}'),
+                        "{step} {line:?}"
+                    );
                     let used = unicode_width::UnicodeWidthStr::width(line);
                     assert!(used <= usize::from(width), "{step} {line:?}");
                 }

@@ -1,10 +1,17 @@
 //! Lines of styled text, and their drawing within a width.
+//!
+//! Each text that contains right-to-left characters is drawn in an isolate. Otherwise, a terminal that
+//! reorders such text could exchange the values before and after a change, or the list and the details.
+
+use std::ops::Range;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
+use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 use wardian_printable::PrintableText;
+use wardian_printable::direction::{ISOLATE_END, ISOLATE_START, has_right_to_left};
 
 use crate::palette::{Palette, Tone};
 
@@ -32,9 +39,8 @@ pub(crate) fn end_of(text: PrintableText, width: usize) -> PrintableText {
     }
     let mut start = text.as_str().len();
     let mut used = 1;
-    for (position, character) in text.as_str().char_indices().rev() {
-        let mut bytes = [0; 4];
-        used += character.encode_utf8(&mut bytes).width();
+    for (position, grapheme) in text.as_str().grapheme_indices(true).rev() {
+        used += grapheme.width();
         if used > width {
             break;
         }
@@ -82,43 +88,41 @@ impl StyledLine {
         used
     }
 
-    /// Breaks the line into lines of a width. Words are not kept together: addresses and values have
-    /// none.
+    /// Breaks the line into lines of a width between words. Only words that are longer than a line are
+    /// broken.
     pub(crate) fn wrapped(self, width: u16, indent: usize) -> Vec<Self> {
         let width = usize::from(width).max(1);
-        let total: usize = self.0.iter().map(|(text, _)| text.as_str().width()).sum();
-        if total <= width {
+        let whole: String = self.0.iter().map(|(text, _)| text.as_str()).collect();
+        if whole.width() <= width {
             return vec![self];
         }
         let indent = if indent * 2 < width { indent } else { 0 };
-        let mut lines = vec![Self::default()];
-        let mut used = 0;
-        for (text, tone) in self.0 {
-            let mut rest = text.as_str();
-            while !rest.is_empty() {
-                let part = fitting(rest, width.saturating_sub(used));
-                if part == 0 {
-                    let mut next = Self::default();
-                    let mut space = PrintableText::new();
-                    space.push_repeated(" ", indent);
-                    next.push(space, Tone::Plain);
-                    lines.push(next);
-                    // A character that is wider than the line is omitted.
-                    if used <= indent && fitting(rest, width - indent) == 0 {
-                        let first = rest.chars().next().map_or(1, char::len_utf8);
-                        rest = rest.get(first..).unwrap_or_default();
-                    }
-                    used = indent;
-                    continue;
-                }
-                let (taken, left) = rest.split_at_checked(part).unwrap_or((rest, ""));
-                used += taken.width();
-                // The text is already escaped; escaping it again does not change it.
-                if let Some(last) = lines.last_mut() {
-                    last.push(PrintableText::from_line(taken), tone);
-                }
-                rest = left;
+        let mut lines = Vec::new();
+        // The position of the first piece of text that is not in a line yet.
+        let mut pieces = self.0.iter();
+        let (mut piece, mut piece_start) = (pieces.next(), 0);
+        for part in line_parts(&whole, width, width - indent) {
+            let mut line = Self::default();
+            if !lines.is_empty() && indent > 0 {
+                let mut space = PrintableText::new();
+                space.push_repeated(" ", indent);
+                line.push(space, Tone::Plain);
             }
+            while let Some((text, tone)) = piece {
+                let text = text.as_str();
+                let start = part.start.saturating_sub(piece_start).min(text.len());
+                let end = part.end.saturating_sub(piece_start).min(text.len());
+                if let Some(taken) = text.get(start..end).filter(|taken| !taken.is_empty()) {
+                    // The text is already escaped; escaping it again does not change it.
+                    line.push(PrintableText::from_line(taken), *tone);
+                }
+                if piece_start + text.len() > part.end {
+                    break;
+                }
+                piece_start += text.len();
+                piece = pieces.next();
+            }
+            lines.push(line);
         }
         lines
     }
@@ -129,20 +133,53 @@ impl StyledLine {
     }
 }
 
-/// Returns the length of the longest start of a text that fits into a width.
-fn fitting(text: &str, width: usize) -> usize {
-    let mut used = 0;
-    let mut end = 0;
-    for (position, character) in text.char_indices() {
-        let mut bytes = [0; 4];
-        let own = character.encode_utf8(&mut bytes).width();
-        if used + own > width {
-            break;
+/// Returns the parts of a text that fit into lines: into `first` columns for the first line, and into
+/// `others` for the others. Spaces at breaks are omitted. The cost is linear in the length of the text.
+fn line_parts(text: &str, first: usize, others: usize) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let (mut line, mut used, mut limit) = (0..0, 0, first);
+    let mut position = 0;
+    for word in text.split_inclusive(' ') {
+        let start = position;
+        position += word.len();
+        let length = word.trim_end_matches(' ').len();
+        let columns = word.get(..length).unwrap_or_default().width();
+        let spaces = word.len() - length;
+        if length == 0 {
+            used += spaces;
+            continue;
         }
-        used += own;
-        end = position + character.len_utf8();
+        if used + columns > limit && columns <= others && line.end > line.start {
+            parts.push(std::mem::replace(&mut line, start..start));
+            (used, limit) = (0, others);
+        }
+        if used + columns <= limit {
+            line.end = start + length;
+            used += columns + spaces;
+            continue;
+        }
+        // The word is longer than a line.
+        for (offset, grapheme) in word.get(..length).unwrap_or_default().grapheme_indices(true) {
+            let own = grapheme.width();
+            let at = start + offset;
+            if used + own > limit && (line.end > line.start || used > 0) {
+                parts.push(std::mem::replace(&mut line, at..at));
+                (used, limit) = (0, others);
+            }
+            if own > limit {
+                // The character is wider than the line, and is omitted.
+                line = at + grapheme.len()..at + grapheme.len();
+                continue;
+            }
+            used += own;
+            line.end = at + grapheme.len();
+        }
+        used += spaces;
     }
-    end
+    if line.end > line.start || parts.is_empty() {
+        parts.push(line);
+    }
+    parts
 }
 
 /// Draws a text into the first row of an area, cut with an ellipsis. Returns the columns that are used.
@@ -161,12 +198,47 @@ pub(crate) fn put(
     let is_cut =
         text.width() > usize::from(area.width) || is_followed && text.width() == usize::from(area.width);
     let width = if is_cut { area.width - 1 } else { area.width };
-    let end = buffer.set_stringn(area.x, area.y, text, usize::from(width), style).0;
-    if !is_cut {
-        return end.saturating_sub(area.x);
+    let mut end = buffer.set_stringn(area.x, area.y, text, usize::from(width), style).0;
+    if is_cut {
+        end = buffer.set_stringn(end, area.y, "…", 1, style).0;
     }
-    let end = buffer.set_stringn(end, area.y, "…", 1, style).0;
-    end.saturating_sub(area.x).max(area.width)
+    if end > area.x && has_right_to_left(text) {
+        isolate(buffer, area.x..end, area.y);
+    }
+    let used = end.saturating_sub(area.x);
+    if is_cut { used.max(area.width) } else { used }
+}
+
+/// Adds the characters that isolate a text, which use no columns, to the cells of a row. Each cell still
+/// begins with its own character: a terminal adds a character without columns to the cell before it.
+fn isolate(buffer: &mut Buffer, columns: Range<u16>, y: u16) {
+    let Some(last) = own_cell(buffer, columns.end.saturating_sub(1), y) else { return };
+    let before = columns.start.checked_sub(1).filter(|x| *x >= buffer.area().x);
+    let mut bytes = [0; 4];
+    if let Some(x) = before.and_then(|x| own_cell(buffer, x, y)) {
+        append(buffer, x, y, ISOLATE_START.encode_utf8(&mut bytes));
+    } else if let Some(cell) = buffer.cell_mut((columns.start, y)) {
+        let symbol = format!("{ISOLATE_START}{}", cell.symbol());
+        cell.set_symbol(&symbol);
+    }
+    append(buffer, last, y, ISOLATE_END.encode_utf8(&mut bytes));
+}
+
+fn append(buffer: &mut Buffer, x: u16, y: u16, text: &str) {
+    if let Some(cell) = buffer.cell_mut((x, y)) {
+        let symbol = format!("{}{text}", cell.symbol());
+        cell.set_symbol(&symbol);
+    }
+}
+
+/// Returns the column of the cell that contains a column: the one before it if a wide character covers
+/// both.
+fn own_cell(buffer: &Buffer, x: u16, y: u16) -> Option<u16> {
+    let is_wide = |x: u16| buffer.cell((x, y)).is_some_and(|cell| cell.symbol().width() > 1);
+    match x.checked_sub(1) {
+        Some(before) if before >= buffer.area().x && is_wide(before) => Some(before),
+        _ => buffer.cell((x, y)).map(|_| x),
+    }
 }
 
 /// Fills the first row of an area with a style.
@@ -190,6 +262,49 @@ mod tests {
         assert_eq!(wrapped("abcdefgh", 5), ["abcde", "  fgh"]);
         assert_eq!(wrapped("世界世界", 5), ["世界", "  世", "  界"]);
         assert_eq!(wrapped("a\u{1b}", 20), ["a\\u{1b}"]);
+        assert_eq!(wrapped("one two three", 8), ["one two", "  three"]);
+        assert_eq!(wrapped("one  two   three", 9), ["one  two", "  three"]);
+        assert_eq!(wrapped("世界 世界 世界", 10), ["世界 世界", "  世界"]);
+        assert_eq!(wrapped("to abcdefghij", 6), ["to abc", "  defg", "  hij"]);
+        // An emoji of several characters is one unit.
+        assert_eq!(wrapped("aa 👩‍💻👩‍💻", 6), ["aa", "  👩‍💻👩‍💻"]);
+        assert_eq!(wrapped("世", 1), [""]);
+    }
+
+    #[test]
+    fn styles_are_kept_in_broken_lines() {
+        let text = StyledLine::new("ab cd", Tone::Bold).with("ef gh", Tone::Plain).wrapped(7, 2);
+        let texts: Vec<Vec<(&str, Tone)>> = text
+            .iter()
+            .map(|line| line.0.iter().map(|(text, tone)| (text.as_str(), *tone)).collect())
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                vec![("ab cd", Tone::Bold), ("ef", Tone::Plain)],
+                vec![("  ", Tone::Plain), ("gh", Tone::Plain)]
+            ]
+        );
+    }
+
+    #[test]
+    fn right_to_left_text_is_isolated() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 20, 1));
+        let area = *buffer.area();
+        StyledLine::new("~ ", Tone::Plain)
+            .with(line("שלום"), Tone::Plain)
+            .with(" → ", Tone::Plain)
+            .with(line("世界 مرحبا"), Tone::Plain)
+            .draw(&mut buffer, area, Palette { has_color: false }, Style::new());
+        let cells: Vec<&str> = buffer.content.iter().map(|cell| cell.symbol()).collect();
+        assert_eq!(cells[1], " \u{2068}");
+        assert_eq!(cells[5], "ם\u{2069}");
+        assert_eq!(cells[8], " \u{2068}");
+        assert_eq!(cells[18], "ا\u{2069}");
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 3, 1));
+        put(&mut buffer, area, &line("שלום"), Style::new(), false);
+        assert_eq!(buffer.content[0].symbol(), "\u{2068}ש");
+        assert_eq!(buffer.content[2].symbol(), "…\u{2069}");
     }
 
     proptest! {
@@ -208,7 +323,9 @@ mod tests {
                 .with(line(&text), Tone::Plain)
                 .draw(&mut buffer, area, Palette { has_color: true }, Style::new());
             for x in (0..24).filter(|x| *x < 2 || *x >= 2 + width) {
-                prop_assert_eq!(buffer[(x, 0)].symbol(), " ");
+                let symbol = buffer[(x, 0)].symbol();
+                // The character that begins an isolate is in the cell before it.
+                prop_assert_eq!(symbol.strip_suffix(ISOLATE_START).unwrap_or(symbol), " ");
             }
         }
     }

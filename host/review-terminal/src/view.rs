@@ -270,6 +270,10 @@ impl ReviewView {
                     ChangeClass::Read,
                 ]);
             }
+            ViewKey::Char('f') => {
+                self.filter.has_only_findings = !self.filter.has_only_findings;
+                self.update_rows();
+            }
             ViewKey::Char('x') | ViewKey::Escape => {
                 self.filter = Filter::default();
                 self.update_rows();
@@ -432,8 +436,12 @@ impl ReviewView {
         }
     }
 
+    /// Selects a row. A heading is never the last row, and the row below it is selected instead.
     fn select(&mut self, index: usize) {
         self.selected = index.min(self.rows.len().saturating_sub(1));
+        if matches!(self.row(), Some(Row::Heading(_))) {
+            self.selected += 1;
+        }
         self.detail_top = 0;
     }
 

@@ -1,4 +1,5 @@
-//! Writes the plans of the tests to a directory: the five plans, the hostile plan, and `plans.json` with
+//! Writes the plans of the tests to a directory: the five plans, plans with hostile text, wide text and
+//! actions, and `plans.json` with
 //! their names, the addresses of the dangerous changes and the numbers of changes.
 
 use std::error::Error;
@@ -6,12 +7,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use wardian_review::testing::{TestPlan, five_plans, hostile_plan};
+use wardian_review::testing::{TestPlan, five_plans, hostile_plan, plan_with_actions, wide_plan};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = PathBuf::from(std::env::args_os().nth(1).ok_or("the directory is missing")?);
     let mut plans = five_plans();
-    plans.push(TestPlan { name: "hostile", json: hostile_plan(), dangerous: "" });
+    for (name, json) in [("hostile", hostile_plan()), ("wide", wide_plan()), ("actions", plan_with_actions())]
+    {
+        plans.push(TestPlan { name, json, dangerous: "" });
+    }
     let mut index = Vec::new();
     for plan in plans {
         let document: Value = serde_json::from_str(&plan.json)?;

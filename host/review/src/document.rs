@@ -9,13 +9,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
-use wardian_address::{ResourceInstanceAddress, ResourceMode};
+use wardian_address::{ActionInstanceAddress, ResourceInstanceAddress, ResourceMode};
 
 use crate::cause::PlannedReason;
 use crate::change::{ChangeKind, ReplaceOrder, ReviewedChange, ReviewedOutput};
 use crate::configuration::ConfigurationDocument;
 use crate::difference::{Sides, object_difference, value_difference};
-use crate::finding::ReviewFinding;
+use crate::finding::{CheckCounts, FindingSubject, ReviewFinding};
+use crate::invocation::{ActionArgument, ActionEvent, ReviewedInvocation, ReviewedTrigger};
 use crate::text_pool::TextPool;
 
 /// The reason why a document cannot be reviewed.
@@ -47,7 +48,9 @@ pub(crate) struct PlanContents {
     pub(crate) drift: Vec<ReviewedChange>,
     pub(crate) outputs: Vec<ReviewedOutput>,
     pub(crate) configuration: ConfigurationDocument,
+    pub(crate) invocations: Vec<ReviewedInvocation>,
     pub(crate) findings: Vec<ReviewFinding>,
+    pub(crate) checks: CheckCounts,
     /// Resource addresses and the roots of attribute paths on which planned values depend.
     pub(crate) relevant: Vec<(Arc<str>, Arc<str>)>,
     pub(crate) terraform_version: Option<Arc<str>>,
@@ -104,7 +107,8 @@ impl<'de> Visitor<'de> for DocumentVisitor {
                 "resource_drift" => (contents.drift, _) = map.next_value_seed(Changes(&pool))?,
                 "output_changes" => contents.outputs = map.next_value_seed(Outputs(&pool))?,
                 "configuration" => contents.configuration = map.next_value()?,
-                "checks" => contents.findings = findings(map.next_value()?),
+                "action_invocations" => contents.invocations = map.next_value_seed(Invocations(&pool))?,
+                "checks" => (contents.findings, contents.checks) = findings(map.next_value()?),
                 "relevant_attributes" => {
                     let relevant: Vec<RelevantDocument<'de>> = map.next_value()?;
                     let mut pool = pool.borrow_mut();
@@ -339,6 +343,86 @@ impl<'de> Visitor<'de> for Outputs<'_> {
 }
 
 #[derive(Deserialize)]
+struct InvocationDocument<'a> {
+    #[serde(borrow)]
+    address: Cow<'a, str>,
+    #[serde(borrow, default)]
+    provider_name: Cow<'a, str>,
+    #[serde(default)]
+    config_values: Value,
+    #[serde(default)]
+    config_unknown: Value,
+    #[serde(default)]
+    config_sensitive: Value,
+    #[serde(borrow, default)]
+    lifecycle_action_trigger: Option<TriggerDocument<'a>>,
+}
+
+#[derive(Deserialize)]
+struct TriggerDocument<'a> {
+    #[serde(borrow, default)]
+    triggering_resource_address: Cow<'a, str>,
+    #[serde(borrow, default)]
+    action_trigger_event: Cow<'a, str>,
+}
+
+impl InvocationDocument<'_> {
+    fn convert<E: serde::de::Error>(&self, pool: &mut TextPool) -> Result<ReviewedInvocation, E> {
+        let address: ActionInstanceAddress = self
+            .address
+            .parse()
+            .map_err(|error| E::custom(format_args!("invalid address {:?}: {error}", self.address)))?;
+        let sides = Sides {
+            after: Some(&self.config_values),
+            unknown: Some(&self.config_unknown),
+            after_sensitive: Some(&self.config_sensitive),
+            ..Sides::default()
+        };
+        let arguments = object_difference(sides, &[], pool).attributes.into_iter();
+        Ok(ReviewedInvocation {
+            address: self.address.as_ref().into(),
+            action: pool.text(&address.config().to_string()),
+            provider: pool.text(&self.provider_name),
+            trigger: self.lifecycle_action_trigger.as_ref().map(|trigger| ReviewedTrigger {
+                object: pool.text(&trigger.triggering_resource_address),
+                change: None,
+                event: ActionEvent::from_name(&trigger.action_trigger_event),
+            }),
+            arguments: arguments
+                .filter_map(|argument| Some(ActionArgument { path: argument.path, value: argument.after? }))
+                .collect(),
+        })
+    }
+}
+
+/// Converts the invocations of actions while they are parsed.
+struct Invocations<'a>(&'a RefCell<TextPool>);
+
+impl<'de> DeserializeSeed<'de> for Invocations<'_> {
+    type Value = Vec<ReviewedInvocation>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Invocations<'_> {
+    type Value = Vec<ReviewedInvocation>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of action invocations")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
+        let mut invocations = Vec::new();
+        while let Some(document) = sequence.next_element::<InvocationDocument<'de>>()? {
+            invocations.push(document.convert(&mut self.0.borrow_mut())?);
+        }
+        Ok(invocations)
+    }
+}
+
+#[derive(Deserialize)]
 struct CheckDocument {
     address: CheckAddressDocument,
     #[serde(default)]
@@ -359,6 +443,8 @@ struct CheckInstanceDocument {
 #[derive(Deserialize)]
 struct CheckAddressDocument {
     #[serde(default)]
+    kind: String,
+    #[serde(default)]
     to_display: Arc<str>,
 }
 
@@ -368,25 +454,33 @@ struct ProblemDocument {
     message: Arc<str>,
 }
 
-/// Returns the checks that failed or could not be evaluated.
-fn findings(checks: Vec<CheckDocument>) -> Vec<ReviewFinding> {
-    let is_finding = |status: &str| matches!(status, "fail" | "error");
+/// Returns the checks that failed or could not be evaluated, and the numbers of all results.
+fn findings(checks: Vec<CheckDocument>) -> (Vec<ReviewFinding>, CheckCounts) {
     let mut findings = Vec::new();
+    let mut counts = CheckCounts::default();
     for check in checks {
-        let is_without_instances = check.instances.is_empty() && is_finding(&check.status);
-        if is_without_instances {
-            findings.push(ReviewFinding {
-                address: check.address.to_display,
-                is_error: check.status == "error",
-                messages: Vec::new(),
-            });
+        let subject = FindingSubject::from_name(&check.address.kind);
+        let mut add = |address: Arc<str>, status: &str, problems: Vec<ProblemDocument>| {
+            match status {
+                "pass" => counts.passed += 1,
+                "fail" => counts.failed += 1,
+                "error" => counts.errors += 1,
+                _ => counts.unknown += 1,
+            }
+            if matches!(status, "fail" | "error") {
+                let messages = problems.into_iter().map(|problem| problem.message).collect();
+                findings.push(ReviewFinding { subject, address, is_error: status == "error", messages });
+            }
+        };
+        if check.instances.is_empty() {
+            // A check without instances that passes has nothing to check.
+            if check.status != "pass" {
+                add(check.address.to_display, &check.status, Vec::new());
+            }
         }
-        let instances = check.instances.into_iter().filter(|instance| is_finding(&instance.status));
-        findings.extend(instances.map(|instance| ReviewFinding {
-            address: instance.address.to_display,
-            is_error: instance.status == "error",
-            messages: instance.problems.into_iter().map(|problem| problem.message).collect(),
-        }));
+        for instance in check.instances {
+            add(instance.address.to_display, &instance.status, instance.problems);
+        }
     }
-    findings
+    (findings, counts)
 }

@@ -6,10 +6,11 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use crate::change::{ChangeClass, ChangeId, ChangeKind, ReviewedChange};
+use crate::invocation::{ActionEvent, ReviewedInvocation, TriggeredInvocations};
 use crate::value::{AttributeChange, AttributePath, ReviewedValue};
 
-/// Instances of one resource type with the same kind of change, the same changed attributes, and equal
-/// shapes of the values.
+/// Instances of one resource type with the same kind of change, the same changed attributes, equal shapes
+/// of the values, and the same triggered actions.
 #[derive(Clone, Debug)]
 pub struct ChangeGroup {
     pub kind: ChangeKind,
@@ -18,6 +19,8 @@ pub struct ChangeGroup {
     /// The members in the order of the plan; at least one.
     pub members: Vec<ChangeId>,
     pub attributes: Vec<GroupAttribute>,
+    /// The actions that each member triggers, in their order.
+    pub actions: Vec<GroupAction>,
     /// Whether other changes in the plan cause all members.
     pub is_consequence: bool,
 }
@@ -44,6 +47,14 @@ pub struct GroupAttribute {
     pub forces_replacement: bool,
 }
 
+/// An action that the changes of a group trigger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupAction {
+    /// The address of the action in the configuration, without instance keys.
+    pub action: Arc<str>,
+    pub event: ActionEvent,
+}
+
 /// The values of an attribute in the members of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupValue {
@@ -62,16 +73,26 @@ pub struct AttributeFrequency {
 
 /// Returns the groups, the most severe and then the rarest change first, and consequences of other
 /// changes after their causes.
-pub(crate) fn groups(changes: &[ReviewedChange]) -> Vec<ChangeGroup> {
+pub(crate) fn groups(
+    changes: &[ReviewedChange],
+    invocations: &[ReviewedInvocation],
+    triggered: &TriggeredInvocations,
+) -> Vec<ChangeGroup> {
+    let triggered_by = |id: ChangeId| triggered_by(id, invocations, triggered);
     let mut groups: Vec<ChangeGroup> = Vec::new();
     let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
     for (change, index) in changes.iter().zip(0..) {
         let id = ChangeId(index);
-        let candidates = by_hash.entry(shape_hash(change)).or_default();
+        let mut hasher = DefaultHasher::new();
+        hash_shape(change, &mut hasher);
+        triggered_by(id).for_each(|triggered| triggered.hash(&mut hasher));
+        let candidates = by_hash.entry(hasher.finish()).or_default();
         let found = candidates.iter().copied().find(|candidate| {
-            let first = groups.get(*candidate).and_then(|group| group.members.first());
-            let first = first.and_then(|first| changes.get(first.index()));
-            first.is_some_and(|first| has_same_shape(first, change))
+            let first = groups.get(*candidate).and_then(|group| group.members.first()).copied();
+            first.is_some_and(|first| {
+                changes.get(first.index()).is_some_and(|first| has_same_shape(first, change))
+                    && triggered_by(first).eq(triggered_by(id))
+            })
         });
         if let Some(group) = found.and_then(|found| groups.get_mut(found)) {
             group.members.push(id);
@@ -82,7 +103,9 @@ pub(crate) fn groups(changes: &[ReviewedChange]) -> Vec<ChangeGroup> {
             }
         } else {
             candidates.push(groups.len());
-            groups.push(new_group(change, id));
+            let actions = triggered_by(id)
+                .map(|(action, event)| GroupAction { action: Arc::clone(action), event: event.clone() });
+            groups.push(new_group(change, id, actions.collect()));
         }
     }
     groups.sort_by_key(|group| {
@@ -91,7 +114,19 @@ pub(crate) fn groups(changes: &[ReviewedChange]) -> Vec<ChangeGroup> {
     groups
 }
 
-fn new_group(change: &ReviewedChange, id: ChangeId) -> ChangeGroup {
+/// Returns the actions that a change triggers, with the events.
+fn triggered_by<'a>(
+    id: ChangeId,
+    invocations: &'a [ReviewedInvocation],
+    triggered: &'a TriggeredInvocations,
+) -> impl Iterator<Item = (&'a Arc<str>, &'a ActionEvent)> {
+    triggered.by(id).iter().filter_map(|id| {
+        let invocation = invocations.get(id.index())?;
+        Some((&invocation.action, &invocation.trigger.as_ref()?.event))
+    })
+}
+
+fn new_group(change: &ReviewedChange, id: ChangeId, actions: Vec<GroupAction>) -> ChangeGroup {
     let attribute = |changed: &AttributeChange| GroupAttribute {
         path: changed.path.clone(),
         before: GroupValue::Same(changed.before.clone()),
@@ -104,6 +139,7 @@ fn new_group(change: &ReviewedChange, id: ChangeId) -> ChangeGroup {
         is_data: change.is_data,
         members: vec![id],
         attributes: change.attributes.iter().map(attribute).collect(),
+        actions,
         is_consequence: change.is_consequence(),
     }
 }
@@ -120,14 +156,12 @@ fn shape(value: Option<&ReviewedValue>) -> u8 {
     value.map_or(u8::MAX, ReviewedValue::shape)
 }
 
-fn shape_hash(change: &ReviewedChange) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (change.kind, &change.type_name, change.is_data, change.deposed.is_some()).hash(&mut hasher);
+fn hash_shape(change: &ReviewedChange, hasher: &mut DefaultHasher) {
+    (change.kind, &change.type_name, change.is_data, change.deposed.is_some()).hash(hasher);
     for attribute in &change.attributes {
         let shapes = (shape(attribute.before.as_ref()), shape(attribute.after.as_ref()));
-        (&attribute.path.text, shapes, attribute.forces_replacement).hash(&mut hasher);
+        (&attribute.path.text, shapes, attribute.forces_replacement).hash(hasher);
     }
-    hasher.finish()
 }
 
 fn has_same_shape(one: &ReviewedChange, other: &ReviewedChange) -> bool {

@@ -3,7 +3,7 @@
 //! [`Review::from_json`] parses the JSON document of a plan, as Terraform's and Wardian's `show -json`
 //! print it, and returns its changes with their attribute differences and causes, groups of instances
 //! that change in the same way, the attributes that change most often, drift, dependencies between
-//! changed resources, and the results of checks. Each renderer (terminal, HTML, Markdown, text) reads
+//! changed resources, the invocations of actions, and the results of checks. Each renderer (terminal, HTML, Markdown, text) reads
 //! the same model.
 //!
 //! Invariants:
@@ -23,6 +23,7 @@ mod difference;
 mod document;
 mod finding;
 mod group;
+mod invocation;
 mod review;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -34,7 +35,10 @@ pub use change::{ChangeClass, ChangeId, ChangeKind, ReplaceOrder, ReviewedChange
 pub use configuration::{ConfigurationFacts, LocalReferences, SourcePosition};
 pub use dependencies::{DependencyGraph, ResourceId, ResourceNode};
 pub use document::ReviewError;
-pub use finding::{PluginAccess, ReviewFinding};
-pub use group::{AttributeFrequency, ChangeGroup, GroupAttribute, GroupValue};
+pub use finding::{CheckCounts, FindingSubject, PluginAccess, ReviewFinding, ReviewWarning};
+pub use group::{AttributeFrequency, ChangeGroup, GroupAction, GroupAttribute, GroupValue};
+pub use invocation::{
+    ActionArgument, ActionEvent, InvocationGroup, InvocationId, ReviewedInvocation, ReviewedTrigger,
+};
 pub use review::{Review, ReviewCounts};
 pub use value::{AttributeChange, AttributeEffect, AttributePath, ReviewedValue};

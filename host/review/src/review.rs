@@ -9,8 +9,11 @@ use crate::change::{ChangeClass, ChangeId, ReplaceOrder, ReviewedChange, Reviewe
 use crate::configuration::{ConfigurationFacts, References};
 use crate::dependencies::DependencyGraph;
 use crate::document::{PlanContents, ReviewError};
-use crate::finding::{PluginAccess, ReviewFinding};
+use crate::finding::{CheckCounts, PluginAccess, ReviewFinding, ReviewWarning};
 use crate::group::{AttributeFrequency, ChangeGroup, frequent_attributes, groups};
+use crate::invocation::{
+    InvocationGroup, InvocationId, ReviewedInvocation, TriggeredInvocations, invocation_groups,
+};
 
 /// The numbers of changes by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,13 +68,22 @@ pub struct Review {
     pub drift: Vec<ReviewedChange>,
     /// The changes of the root module's outputs.
     pub outputs: Vec<ReviewedOutput>,
+    /// The invocations of actions in the order of the plan.
+    pub invocations: Vec<ReviewedInvocation>,
+    /// The invocations by action and event. Each invocation is in exactly one group.
+    pub invocation_groups: Vec<InvocationGroup>,
+    /// The checks that failed or could not be evaluated.
     pub findings: Vec<ReviewFinding>,
+    pub checks: CheckCounts,
+    /// The warnings of the run, if the caller provides them.
+    pub warnings: Vec<ReviewWarning>,
     /// The accesses of plugins, if the caller provides them; denied ones first.
     pub accesses: Vec<PluginAccess>,
     /// The attributes of updates and replacements, the most frequent one first.
     pub frequent_attributes: Vec<AttributeFrequency>,
     pub dependencies: DependencyGraph,
     relevant: HashSet<(Arc<str>, Arc<str>)>,
+    triggered: TriggeredInvocations,
 }
 
 impl Review {
@@ -82,7 +94,8 @@ impl Review {
     /// Returns an error if the document is not a plan in a supported version of the format.
     pub fn from_json(title: &str, json: &[u8], facts: &ConfigurationFacts) -> Result<Self, ReviewError> {
         let contents = PlanContents::parse(json)?;
-        if u32::try_from(contents.changes.len().max(contents.drift.len())).is_err() {
+        let largest = contents.changes.len().max(contents.drift.len()).max(contents.invocations.len());
+        if u32::try_from(largest).is_err() {
             return Err(ReviewError::TooManyChanges);
         }
         let references = References::new(contents.configuration, facts);
@@ -97,6 +110,8 @@ impl Review {
         for (change, found) in changes.iter_mut().zip(found) {
             change.causes = found;
         }
+        let mut invocations = contents.invocations;
+        let triggered = TriggeredInvocations::new(&mut invocations, &changes);
         Ok(Self {
             title: title.into(),
             terraform_version: contents.terraform_version,
@@ -106,14 +121,19 @@ impl Review {
             applyable: contents.applyable,
             unchanged: contents.unchanged,
             counts: ReviewCounts::new(&changes),
-            groups: groups(&changes),
+            groups: groups(&changes, &invocations, &triggered),
             drift: contents.drift,
             outputs: contents.outputs,
+            invocation_groups: invocation_groups(&invocations),
+            invocations,
             findings: contents.findings,
+            checks: contents.checks,
+            warnings: Vec::new(),
             accesses: Vec::new(),
             frequent_attributes: frequent_attributes(&changes),
             dependencies,
             relevant: contents.relevant.into_iter().collect(),
+            triggered,
             changes,
         })
     }
@@ -123,6 +143,13 @@ impl Review {
     pub fn with_accesses(mut self, mut accesses: Vec<PluginAccess>) -> Self {
         accesses.sort_by(|one, other| other.is_denied.cmp(&one.is_denied).then_with(|| one.cmp(other)));
         self.accesses = accesses;
+        self
+    }
+
+    /// Sets the warnings of the run that created the plan.
+    #[must_use]
+    pub fn with_warnings(mut self, warnings: Vec<ReviewWarning>) -> Self {
+        self.warnings = warnings;
         self
     }
 
@@ -136,6 +163,15 @@ impl Review {
         group: &'a ChangeGroup,
     ) -> impl Iterator<Item = (ChangeId, &'a ReviewedChange)> {
         group.members.iter().filter_map(|id| Some((*id, self.change(*id)?)))
+    }
+
+    pub fn invocation(&self, id: InvocationId) -> Option<&ReviewedInvocation> {
+        self.invocations.get(id.index())
+    }
+
+    /// Returns the invocations that a change triggers, in their order.
+    pub fn invocations_by(&self, change: ChangeId) -> impl Iterator<Item = &ReviewedInvocation> {
+        self.triggered.by(change).iter().filter_map(|id| self.invocation(*id))
     }
 
     /// Whether planned values depend on an attribute with drift.
@@ -167,9 +203,9 @@ impl Review {
         self.changes.iter().filter(|change| change.imported_id.is_some()).count()
     }
 
-    /// Whether the plan changes neither objects nor outputs.
+    /// Whether the plan changes neither objects nor outputs, and invokes no actions.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.outputs.is_empty()
+        self.changes.is_empty() && self.outputs.is_empty() && self.invocations.is_empty()
     }
 }
 

@@ -2,7 +2,11 @@
 //!
 //! In each of [`five_plans`], one change is dangerous, and every renderer shows it first.
 
+mod color;
+
 use serde_json::{Value, json};
+
+pub use color::{MIN_COLOR_DISTANCE, MIN_CONTRAST, Rgb, Vision};
 
 /// A plan for tests.
 #[derive(Clone, Debug)]
@@ -23,6 +27,28 @@ pub fn five_plans() -> Vec<TestPlan> {
         TestPlan { name: "drift", json: drift(), dangerous: "aws_db_instance.orders" },
         TestPlan { name: "large", json: large(10_000), dangerous: "module.storage.aws_s3_bucket.audit" },
     ]
+}
+
+/// Names and values in right-to-left scripts, in wide characters, and with emoji of several characters.
+pub const WIDE_TEXTS: [&str; 6] =
+    ["שלום עולם", "مرحبا بالعالم 123", "世界您好", "ウェブサーバー", "👩‍💻🏳️‍🌈", "abc אבג 123 → דהו"];
+
+/// Returns a plan with [`WIDE_TEXTS`] as instance keys, attributes and values.
+pub fn wide_plan() -> String {
+    let changes: Vec<Value> = WIDE_TEXTS
+        .iter()
+        .enumerate()
+        .map(|(index, text)| {
+            let next = WIDE_TEXTS[(index + 1) % WIDE_TEXTS.len()];
+            change(
+                &format!("aws_instance.web[\"{text}\"]"),
+                &json!(["update"]),
+                &json!({"name": text, "tags": {*text: text}, "text": format!("{text}\n{text}")}),
+                &json!({"name": next, "tags": {*text: next}, "text": format!("{text}\n{next}")}),
+            )
+        })
+        .collect();
+    document(&changes, &[], &json!({}))
 }
 
 /// Text that would be active in HTML, Markdown or a terminal if a renderer did not escape it.
@@ -48,6 +74,7 @@ pub fn hostile_plan() -> String {
     let mut changes = Vec::new();
     let mut outputs = serde_json::Map::new();
     let mut checks = Vec::new();
+    let mut invocations = Vec::new();
     for (index, text) in HOSTILE_TEXTS.iter().enumerate() {
         let key = serde_json::to_string(text).unwrap_or_default().replace("${", "$${");
         let other = HOSTILE_TEXTS.get(index + 1).unwrap_or(&"end");
@@ -76,6 +103,14 @@ pub fn hostile_plan() -> String {
             "address": {"kind": "check", "to_display": text}, "status": "fail",
             "instances": [{"address": {"to_display": text}, "status": "fail", "problems": [{"message": text}]}]
         }));
+        let mut invocation = invocation(
+            &format!("module.m[{key}].action.aws_lambda_invoke.run[{key}]"),
+            Some((&format!("module.m[{key}].aws_instance.web[{key}]"), text)),
+            &json!({*text: [text], "secret": "topsecret"}),
+        );
+        invocation["config_sensitive"] = json!({"secret": true});
+        invocation["provider_name"] = json!(text);
+        invocations.push(invocation);
     }
     json!({
         "format_version": "1.2",
@@ -84,10 +119,89 @@ pub fn hostile_plan() -> String {
         "resource_drift": changes,
         "resource_changes": changes,
         "output_changes": outputs,
+        "action_invocations": invocations,
         "checks": checks,
         "errored": false, "complete": true, "applyable": true,
     })
     .to_string()
+}
+
+/// Returns a plan in which the updates of 30 instances and a replacement invoke actions, with one check
+/// of each result.
+pub fn plan_with_actions() -> String {
+    let mut documents = vec![change(
+        "aws_db_instance.main",
+        &json!(["delete", "create"]),
+        &json!({"engine": "mysql"}),
+        &json!({"engine": "postgres"}),
+    )];
+    let mut invocations = vec![invocation(
+        "action.aws_lambda_invoke.restore",
+        Some(("aws_db_instance.main", "AfterCreate")),
+        &json!({"function_name": "restore", "payload": {"token": "topsecret"}, "qualifier": null}),
+    )];
+    invocations[0]["config_sensitive"] = json!({"payload": {"token": true}});
+    invocations[0]["config_unknown"] = json!({"id": true});
+    for index in 0..30 {
+        let address = format!("aws_instance.node[{index}]");
+        documents.push(change(
+            &address,
+            &json!(["update"]),
+            &instance(index, "ami-0abc", "v1"),
+            &instance(index, "ami-0abc", "v2"),
+        ));
+        // The last instance triggers no action.
+        if index < 29 {
+            invocations.push(invocation(
+                &format!("action.aws_ssm_command.restart[{index}]"),
+                Some((&address, "AfterUpdate")),
+                &json!({"instance": index}),
+            ));
+        }
+    }
+    let check = |kind: &str, name: &str, status: &str, problems: Value| {
+        json!({
+            "address": {"kind": kind, "to_display": name}, "status": status,
+            "instances": [{"address": {"to_display": name}, "status": status, "problems": problems}]
+        })
+    };
+    json!({
+        "format_version": "1.2",
+        "resource_changes": documents,
+        "action_invocations": invocations,
+        "checks": [
+            check("check", "check.website", "fail", json!([{"message": "The website does not respond."}])),
+            check("output_value", "output.url", "error", json!([])),
+            check("resource", "aws_instance.node[0]", "pass", json!([])),
+            check("var", "var.size", "unknown", json!([])),
+        ],
+        "timestamp": "2026-01-01T00:00:00Z", "applyable": true, "complete": true, "errored": false,
+    })
+    .to_string()
+}
+
+/// Returns a plan that consists of an invocation that the user requested.
+pub fn requested_invocation() -> String {
+    let invocation = invocation("module.a.action.aws_lambda_invoke.warm_up", None, &json!({"name": "warm"}));
+    json!({"format_version": "1.2", "action_invocations": [invocation], "complete": false}).to_string()
+}
+
+fn invocation(address: &str, trigger: Option<(&str, &str)>, values: &Value) -> Value {
+    let mut document = json!({
+        "address": address,
+        "provider_name": "registry.terraform.io/hashicorp/aws",
+        "config_values": values,
+        "config_unknown": {},
+        "config_sensitive": {},
+    });
+    match trigger {
+        Some((object, event)) => {
+            document["lifecycle_action_trigger"] =
+                json!({"triggering_resource_address": object, "action_trigger_event": event});
+        }
+        None => document["invoke_action_trigger"] = json!({}),
+    }
+    document
 }
 
 /// Returns a plan with a number of changes of several kinds. One of them is dangerous, and half of a

@@ -121,16 +121,31 @@ pub(crate) fn write_path(parts: &[PathPart<'_>], text: &mut String, pattern: &mu
             }
             PathPart::Name(name) => {
                 for target in [&mut *text, &mut *pattern] {
-                    // Writing to a string does not fail.
-                    let _ = write!(target, "[{name:?}]");
+                    push_key(name, target);
                 }
             }
             PathPart::Index(index) => {
+                // Writing to a string does not fail.
                 let _ = write!(text, "[{index}]");
                 pattern.push_str("[*]");
             }
         }
     }
+}
+
+/// Appends a key of a map in quotes and brackets. Invisible characters are kept: renderers escape them.
+fn push_key(name: &str, target: &mut String) {
+    target.push_str("[\"");
+    for character in name.chars() {
+        match character {
+            '"' | '\\' => target.extend(['\\', character]),
+            '\n' => target.push_str("\\n"),
+            '\r' => target.push_str("\\r"),
+            '\t' => target.push_str("\\t"),
+            other => target.push(other),
+        }
+    }
+    target.push_str("\"]");
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -145,12 +160,14 @@ mod tests {
 
     #[test]
     fn paths_have_text_and_pattern() {
-        let (mut text, mut pattern) = (String::new(), String::new());
+        let (mut text, mut pattern, mut pattern_of_key) = (String::new(), String::new(), String::new());
         let parts = [PathPart::Name("ingress"), PathPart::Index(3), PathPart::Name("a b")];
         write_path(&parts, &mut text, &mut pattern);
         assert_eq!(text, "ingress[3][\"a b\"]");
         assert_eq!(pattern, "ingress[*][\"a b\"]");
         let path = AttributePath { text: text.into(), pattern: pattern.into() };
         assert_eq!(path.root(), "ingress");
+        write_path(&[PathPart::Name("a\"\\\n👩‍💻")], &mut String::new(), &mut pattern_of_key);
+        assert_eq!(pattern_of_key, "[\"a\\\"\\\\\\n👩‍💻\"]");
     }
 }

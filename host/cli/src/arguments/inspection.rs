@@ -135,8 +135,8 @@ pub(crate) struct ShowArguments {
     /// The maximum number of characters of the comment, instead of the limit of the service.
     #[arg(long, value_name = "N", requires = "markdown")]
     pub(crate) limit: Option<usize>,
-    /// Add the accesses of plugins in this audit log, which `plan -audit-log=PATH` wrote, to the page or the
-    /// comment. Repeatable.
+    /// Add the accesses of plugins in this audit log, which `plan -audit-log=PATH` wrote, to the view, the
+    /// page or the comment. Repeatable.
     #[arg(long, value_name = "PATH", requires = "file")]
     pub(crate) audit: Vec<PathBuf>,
     /// Print only the counts and the changes that destroy or replace objects. The file is a saved plan or

@@ -50,6 +50,10 @@ impl CommandSpec for ApplyArguments {
         self.audit.audit_log.as_deref()
     }
 
+    fn shows_accesses(&self) -> bool {
+        self.review
+    }
+
     fn check(&self) -> Result<(), InvalidOptions> {
         self.planning.check()
     }
@@ -82,6 +86,10 @@ impl CommandSpec for DestroyArguments {
 
     fn audit_log(&self) -> Option<&Path> {
         self.audit.audit_log.as_deref()
+    }
+
+    fn shows_accesses(&self) -> bool {
+        self.review
     }
 
     fn check(&self) -> Result<(), InvalidOptions> {

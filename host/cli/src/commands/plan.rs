@@ -52,6 +52,10 @@ impl CommandSpec for PlanArguments {
         self.audit.audit_log.as_deref()
     }
 
+    fn shows_accesses(&self) -> bool {
+        self.review
+    }
+
     fn check(&self) -> Result<(), InvalidOptions> {
         self.planning.check()?;
         if self.generate_config_out.is_some() && (self.planning.destroy || self.planning.refresh_only) {

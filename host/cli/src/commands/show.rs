@@ -44,12 +44,12 @@ impl CommandSpec for ShowArguments {
                 "Several plans are shown together only with -html, -markdown or -summary.",
             ));
         }
-        let has_accesses = self.html || self.markdown.is_some();
+        let has_accesses = self.html || self.markdown.is_some() || self.review;
         if !self.audit.is_empty() && (has_more || !has_accesses) {
             return Err(InvalidOptions::new(
                 "Incompatible options",
-                "-audit adds the accesses of plugins to the page or the comment of one plan. Use it with -html or \
-                 -markdown, and with one file.",
+                "-audit adds the accesses of plugins to the view, the page or the comment of one plan. Use it with \
+                 -review, -html or -markdown, and with one file.",
             ));
         }
         if self.limit.is_some_and(|limit| limit < CommentOptions::MIN_LIMIT) {
@@ -79,7 +79,8 @@ async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     if arguments.review {
         review_view::check_terminal(context)?;
         let stop = interrupt::listen(&context.shell)?;
-        let review = review_of_file(context, path).await?;
+        let accesses = show_review::accesses(&arguments.audit)?;
+        let review = review_of_file(context, path).await?.with_accesses(accesses);
         review_view::show_review(context, review, ViewApproval::None, &stop)?;
         return Ok(Status::Success);
     }

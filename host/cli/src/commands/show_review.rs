@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use wardian_monitor::{Outcome as AccessOutcome, Summary};
+use wardian_monitor::Summary;
 use wardian_review::{PluginAccess, Review};
 use wardian_review_document::{CommentFormat, CommentOptions, markdown_comment, write_page};
 
@@ -10,6 +10,7 @@ use crate::arguments::{CommentService, ShowArguments};
 use crate::command_context::CommandContext;
 use crate::failure::{Outcome, Status};
 use crate::render::review::render_summary;
+use crate::review_findings::plugin_accesses;
 use crate::review_source::review_of_file;
 use wardian_printable::printable;
 
@@ -41,21 +42,15 @@ impl ReviewForm {
 }
 
 /// Returns the accesses of plugins in audit logs.
-fn accesses(files: &[PathBuf]) -> Outcome<Vec<PluginAccess>> {
+///
+/// # Errors
+/// Returns an error if a log cannot be read.
+pub(super) fn accesses(files: &[PathBuf]) -> Outcome<Vec<PluginAccess>> {
     let mut summary = Summary::default();
     for path in files {
         super::audit::read(path, &mut summary)?;
     }
-    let accesses = summary.plugins.iter().flat_map(|(plugin, accesses)| {
-        accesses.uses.iter().map(|(key, totals)| PluginAccess {
-            is_denied: key.decision == AccessOutcome::Denied,
-            plugin: plugin.as_str().into(),
-            capability: key.capability.as_str().into(),
-            target: key.target.as_str().into(),
-            count: totals.count,
-        })
-    });
-    Ok(accesses.collect())
+    Ok(plugin_accesses(&summary))
 }
 
 /// Prints the reviews of the plans in files.

@@ -130,9 +130,7 @@ fn write_changes(
         append_line!(page, "{name} will perform the following actions:");
     }
     let invocations = actions::Invocations::new(plan);
-    let is_folded =
-        |change: &&&ResourceChange| folding.hides(change) && !invocations.are_triggered_by(change);
-    for change in changes.iter().filter(|change| !is_folded(change)) {
+    for change in changes.iter().filter(|change| !folding.hides(change)) {
         page.push("\n");
         write_change(page, change, Cause::Planned, options.product);
         if let Some(note) = folding.note(change) {

@@ -1,7 +1,7 @@
 //! Renders the summary of a plan: the counts, and the changes that destroy or replace objects.
 
 use wardian_printable::{PrintableText, append, append_line, printable};
-use wardian_review::{ChangeClass, ChangeGroup, Review, ReviewedChange};
+use wardian_review::{ChangeClass, ChangeGroup, InvocationGroup, Review, ReviewedChange};
 use wardian_review_document::{Fragment, explanations};
 
 use super::RenderOptions;
@@ -12,6 +12,8 @@ use super::wrapping::wrap;
 const MAX_ADDRESSES: usize = 10;
 /// Maximum number of failed checks that are listed.
 const MAX_FINDINGS: usize = 5;
+/// Maximum number of actions that are listed.
+const MAX_ACTIONS: usize = 10;
 /// Maximum number of columns, also if the terminal is wider.
 const MAX_WIDTH: usize = 80;
 
@@ -36,6 +38,7 @@ pub(crate) fn render_summary(review: &Review, options: RenderOptions) -> Printab
             write_group(&mut page, review, group, width);
         }
     }
+    write_actions(&mut page, review, width);
     write_findings(&mut page, review, width);
     page.push("\n");
     let (add, change, destroy) = review.totals();
@@ -44,7 +47,11 @@ pub(crate) fn render_summary(review: &Review, options: RenderOptions) -> Printab
         0 => PrintableText::new(),
         count => printable!("{count} to import, "),
     };
-    append_line!(page, " {imported}{add} to add, {change} to change, {destroy} to destroy.");
+    let invoked = match review.invocations.len() {
+        0 => PrintableText::new(),
+        count => printable!(" Actions: {count} to invoke."),
+    };
+    append_line!(page, " {imported}{add} to add, {change} to change, {destroy} to destroy.{invoked}");
     page.finish()
 }
 
@@ -67,6 +74,13 @@ fn write_counts(page: &mut Page, review: &Review, width: usize) {
     let outputs = review.outputs.len();
     if outputs > 0 {
         append!(line, "{}outputs that change: {outputs}", if line.is_empty() { "" } else { ", " });
+    }
+    match review.invocations.len() {
+        0 => {}
+        count => {
+            let comma = if line.is_empty() { "" } else { ", " };
+            append!(line, "{comma}{count} {} to invoke", if count == 1 { "action" } else { "actions" });
+        }
     }
     if line.is_empty() {
         line.push("No changes.");
@@ -119,6 +133,40 @@ fn reasons(change: &ReviewedChange) -> PrintableText {
     text
 }
 
+fn write_actions(page: &mut Page, review: &Review, width: usize) {
+    if review.invocation_groups.is_empty() {
+        return;
+    }
+    page.push("\n");
+    page.paint(Style::Bold, "Actions:");
+    page.push("\n");
+    for group in review.invocation_groups.iter().take(MAX_ACTIONS) {
+        append_line!(page, "{}", wrap(&action_line(review, group), width, 4));
+    }
+    if review.invocation_groups.len() > MAX_ACTIONS {
+        append_line!(page, "  and {} more", review.invocation_groups.len() - MAX_ACTIONS);
+    }
+}
+
+fn action_line(review: &Review, group: &InvocationGroup) -> PrintableText {
+    let count = group.members.len();
+    let times = if count == 1 { PrintableText::new() } else { printable!("{count} x ") };
+    let mut line = printable!("  {times}{}", &*group.action);
+    match &group.event {
+        Some(event) => append!(line, ", {}", event.description()),
+        None => line.push(", requested with -invoke"),
+    }
+    let invocations = group.members.iter().filter_map(|id| review.invocation(*id));
+    let triggers = invocations.filter_map(|invocation| invocation.trigger.as_ref());
+    for (index, trigger) in triggers.take(MAX_ADDRESSES).enumerate() {
+        append!(line, "{} {}", if index == 0 { ":" } else { "," }, &*trigger.object);
+    }
+    if count > MAX_ADDRESSES {
+        append!(line, " and {} more", count - MAX_ADDRESSES);
+    }
+    line
+}
+
 fn write_findings(page: &mut Page, review: &Review, width: usize) {
     if review.findings.is_empty() {
         return;
@@ -127,7 +175,7 @@ fn write_findings(page: &mut Page, review: &Review, width: usize) {
     page.paint(Style::BoldRed, "Failed checks:");
     page.push("\n");
     for finding in review.findings.iter().take(MAX_FINDINGS) {
-        let mut line = printable!("  {}", &*finding.address);
+        let mut line = printable!("  {}: {}", finding.title(), &*finding.address);
         if let Some(message) = finding.messages.first() {
             append!(line, ": {}", &**message);
         }
@@ -177,6 +225,24 @@ mod tests {
         assert!(text.ends_with("\nPlan: 30 to add, 0 to change, 30 to destroy.\n"), "{text}");
         let plan = testing::five_plans().into_iter().find(|plan| plan.name == "small").unwrap();
         assert!(!summary(plan.name, &plan.json).contains("aws_instance.web"));
+    }
+
+    #[test]
+    fn summary_contains_actions_and_checks() {
+        let text = summary("p", &testing::plan_with_actions());
+        for part in [
+            "\n1 to replace, 30 to update, 30 actions to invoke\n",
+            "\nActions:\n  action.aws_lambda_invoke.restore, after it is created: aws_db_instance.main\n",
+            "\n  29 x action.aws_ssm_command.restart, after it is updated: aws_instance.node[0],\n",
+            " and 19 more\n",
+            "\n  Check failed: check.website: The website does not respond.\n",
+            "\nPlan: 1 to add, 30 to change, 1 to destroy. Actions: 30 to invoke.\n",
+        ] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+        assert!(!text.contains("topsecret"));
+        let text = summary("p", &testing::requested_invocation());
+        assert!(text.starts_with("\n1 action to invoke\n"), "{text}");
     }
 
     #[test]

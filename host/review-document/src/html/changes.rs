@@ -5,6 +5,7 @@ use wardian_review::{
     ReviewedValue,
 };
 
+use super::actions::write_triggered;
 use super::writer::HtmlWriter;
 use crate::explanation::{Fragment, explanations};
 use crate::line_difference::{DifferenceLine, line_difference};
@@ -76,6 +77,7 @@ fn write_group(page: &mut HtmlWriter<'_>, review: &Review, group: &ChangeGroup, 
             page.raw("</summary>");
             write_attributes(page, &change.attributes);
             write_rest(page, change);
+            write_triggered(page, &group.actions);
         }
     } else {
         page.raw("<b>");
@@ -95,6 +97,7 @@ fn write_group(page: &mut HtmlWriter<'_>, review: &Review, group: &ChangeGroup, 
         }
         page.raw("</summary>");
         write_shared(page, group);
+        write_triggered(page, &group.actions);
         write_members(page, review, group, plan);
     }
     page.raw("</details></article>\n");
@@ -133,7 +136,7 @@ fn write_reasons(page: &mut HtmlWriter<'_>, change: &ReviewedChange, plan: usize
     }
     if let Some(source) = &change.source {
         page.raw(" <span class=source>");
-        page.text(&source.file);
+        page.isolated(&source.file);
         page.raw(":");
         page.number(source.line as usize);
         page.raw("</span>");
@@ -261,10 +264,7 @@ fn write_value(page: &mut HtmlWriter<'_>, value: &ReviewedValue) {
         }
         ReviewedValue::Text(text) if text.contains('\n') => {
             page.raw("<pre>");
-            for (index, line) in text.split('\n').enumerate() {
-                page.raw(if index == 0 { "" } else { "\n" });
-                page.text(line);
-            }
+            page.lines(text);
             page.raw("</pre>");
             return;
         }

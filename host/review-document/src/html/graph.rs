@@ -143,11 +143,11 @@ fn write_node(
     page.number(y + 18);
     page.raw(">");
     page.text(node.class.symbol());
-    page.raw(" ");
+    page.raw(" <tspan>");
     let (name, removed) = cut_start(&node.address);
     page.raw(if removed { "..." } else { "" });
     page.text(name);
-    page.raw("</text></a>");
+    page.raw("</tspan></text></a>");
 }
 
 /// Returns the end of an address, and whether its start was removed.

@@ -1,4 +1,7 @@
-use wardian_review::{ConfigurationFacts, testing};
+use std::collections::HashMap;
+
+use wardian_review::testing::{MIN_COLOR_DISTANCE, MIN_CONTRAST, Rgb, Vision};
+use wardian_review::{ConfigurationFacts, PluginAccess, ReviewWarning, testing};
 
 use super::*;
 
@@ -79,4 +82,119 @@ fn serde_json_text(long: &str, old: &str, new: &str) -> String {
         "{{\"format_version\":\"1.2\",\"resource_changes\":[{{\"address\":\"a.b\",\"change\":{{\
          \"actions\":[\"update\"],\"before\":{{\"l\":\"\",\"t\":{old:?}}},\"after\":{{\"l\":\"{long}\",\"t\":{new:?}}}}}}}]}}"
     )
+}
+
+/// Returns the colors of the light and of the dark form by their names.
+fn palettes() -> [HashMap<&'static str, Rgb>; 2] {
+    let colors = |text: &'static str| -> HashMap<&'static str, Rgb> {
+        let block = text.split_once(":root {").unwrap().1.split_once('}').unwrap().0;
+        let declarations = block.split(';').filter_map(|one| one.trim().strip_prefix("--")?.split_once(": "));
+        declarations.map(|(name, color)| (name, Rgb::parse(color).unwrap())).collect()
+    };
+    let (light, dark) = STYLE.split_once("prefers-color-scheme: dark").unwrap();
+    [colors(light), colors(dark)]
+}
+
+const CLASS_COLORS: [&str; 5] = ["destroy", "replace", "update", "create", "other"];
+
+#[test]
+fn text_has_contrast() {
+    for palette in palettes() {
+        for text in CLASS_COLORS.into_iter().chain(["text", "link"]) {
+            for background in ["page", "soft"] {
+                let contrast = palette[text].contrast(palette[background]);
+                assert!(contrast >= MIN_CONTRAST, "{text} on {background}: {contrast}");
+            }
+        }
+        for background in ["del", "ins"] {
+            assert!(palette["text"].contrast(palette[background]) >= MIN_CONTRAST, "{background}");
+        }
+    }
+}
+
+#[test]
+fn color_blind_readers_can_tell_classes_apart() {
+    for palette in palettes() {
+        for vision in Vision::ALL {
+            for (index, one) in CLASS_COLORS.into_iter().enumerate() {
+                for other in &CLASS_COLORS[..index] {
+                    let distance = palette[one].distance(palette[other], vision);
+                    assert!(distance >= MIN_COLOR_DISTANCE, "{vision:?} {one} {other}: {distance}");
+                }
+            }
+            // Signs mark removed and added values too.
+            assert!(palette["del"].distance(palette["ins"], vision) >= 10.0, "{vision:?}");
+        }
+    }
+}
+
+#[test]
+fn classes_have_symbols_and_words() {
+    let plan = testing::five_plans().swap_remove(0);
+    let text = page(&[review("p", &plan.json)]);
+    for (symbol, word) in [("-", "destroy"), ("~", "update"), ("+", "create")] {
+        assert!(
+            text.contains(&format!(
+                "<span class=symbol aria-hidden=true>{symbol}</span> <span class=kind>{word}</span>"
+            )),
+            "{word}"
+        );
+    }
+    assert!(STYLE.contains("del::before { content: \"- \"; } ins::before { content: \"+ \"; }"));
+}
+
+#[test]
+fn right_to_left_text_is_isolated() {
+    let text = page(&[review("שלום", &testing::wide_plan())]);
+    let body = text.split("<body>").nth(1).unwrap();
+    for name in testing::WIDE_TEXTS {
+        assert!(body.contains(name), "{name}");
+    }
+    // Right-to-left text is only in elements that isolate it, or in attributes.
+    let is_isolated = |before: &str| {
+        let tag = before.rsplit_once('<').unwrap().1;
+        let element = before.rsplit_once('>').map_or(before, |(tags, _)| tags.rsplit_once('<').unwrap().1);
+        ["code", "bdi", "del", "ins", "tspan", "pre"].iter().any(|name| element.starts_with(name))
+            || !tag.contains('>')
+    };
+    for (at, _) in body.match_indices("שלום") {
+        assert!(is_isolated(&body[..at]), "{}", &body[at.saturating_sub(80)..at]);
+    }
+}
+
+#[test]
+fn actions_checks_warnings_and_accesses_are_shown() {
+    let access = PluginAccess {
+        is_denied: true,
+        plugin: "hashicorp/http".into(),
+        capability: "network".into(),
+        target: "https://<b>.example".into(),
+        count: 2,
+        reason: Some("No rule allows the request.".into()),
+        rule: None,
+        objects: Box::new(["data.http.a".into()]),
+    };
+    let warning = ReviewWarning { summary: "<i>".into(), detail: "one\n<two>".into(), source: None };
+    let requested = review("p", &testing::requested_invocation());
+    let review =
+        review("p", &testing::plan_with_actions()).with_accesses(vec![access]).with_warnings(vec![warning]);
+    let text = page(&[review]);
+    for part in [
+        "<b>30</b> actions to invoke",
+        "<li>Check failed: <code dir=auto>check.website</code> <bdi>The website does not respond.</bdi>",
+        "Checks: 1 passed, 1 failed, 1 could not be evaluated, 1 evaluated during the apply",
+        "Invokes <code dir=auto>action.aws_ssm_command.restart</code> after it is updated",
+        "<b>29</b> \u{d7} <code dir=auto>action.aws_ssm_command.restart</code>",
+        "<code dir=auto>payload.token</code> = <code dir=auto>(sensitive value)</code>",
+        "<td><b>denied</b><td><code dir=auto>hashicorp/http</code>",
+        "<bdi>No rule allows the request.</bdi>",
+        "<bdi>&lt;i&gt;</bdi><pre>one\n&lt;two&gt;</pre>",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(!text.contains("topsecret"));
+    assert_eq!(text.matches("action.aws_ssm_command.restart[").count(), 29);
+    let requested = page(&[requested]);
+    assert!(requested.contains("<b>1</b> action to invoke") && requested.contains("requested with -invoke"));
+    assert!(!requested.contains("No changes"));
 }

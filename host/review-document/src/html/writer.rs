@@ -70,6 +70,21 @@ impl<'a> HtmlWriter<'a> {
         self.raw("</code>");
     }
 
+    /// Writes text that is isolated from the direction of the surrounding text.
+    pub(super) fn isolated(&mut self, text: &str) {
+        self.raw("<bdi>");
+        self.text(text);
+        self.raw("</bdi>");
+    }
+
+    /// Writes text whose lines are kept in a `pre` element.
+    pub(super) fn lines(&mut self, text: &str) {
+        for (index, line) in text.split('\n').enumerate() {
+            self.raw(if index == 0 { "" } else { "\n" });
+            self.text(line);
+        }
+    }
+
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.flush();
         match self.failure {

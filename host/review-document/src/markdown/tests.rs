@@ -117,6 +117,9 @@ fn denied_accesses_are_listed() {
         capability: "network".into(),
         target: target.into(),
         count: 3,
+        reason: None,
+        rule: None,
+        objects: Box::default(),
     };
     let review = review("p", &plan.json)
         .with_accesses(vec![access(false, "https://a.example"), access(true, "https://`b`.example")]);
@@ -160,4 +163,58 @@ fn groups_and_causes_are_shown() {
     );
     let text = plan("small");
     assert!(text.contains("- password = (sensitive value)"), "{text}");
+}
+
+#[test]
+fn right_to_left_text_is_isolated() {
+    for options in both() {
+        let text = markdown_comment(&[review("p", &testing::wide_plan())], options);
+        for line in text.lines() {
+            let mut is_open = false;
+            for character in line.chars() {
+                match character {
+                    '\u{2068}' | '\u{2069}' => {
+                        assert_eq!(is_open, character == '\u{2069}', "{line}");
+                        is_open = !is_open;
+                    }
+                    'א'..='ת' | 'ء'..='ي' => assert!(is_open, "{line}"),
+                    _ => {}
+                }
+            }
+            assert!(!is_open, "{line}");
+        }
+        for name in testing::WIDE_TEXTS {
+            assert!(text.contains(name), "{name}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn actions_checks_and_warnings_are_shown() {
+    let warning = wardian_review::ReviewWarning {
+        summary: "A `warning`".into(),
+        detail: "Detail".into(),
+        source: None,
+    };
+    let review_of = |json: &str| review("p", json);
+    let review = review_of(&testing::plan_with_actions()).with_warnings(vec![warning]);
+    let text = markdown_comment(&[review], both()[0]);
+    for part in [
+        "### Plan: 1 to replace, 30 to update, 30 actions to invoke\n",
+        "- Check failed: `check.website` `The website does not respond.`\n",
+        "- checks: 1 passed, 1 failed, 1 could not be evaluated, 1 evaluated during the apply\n",
+        "- warning: `` A `warning` ``\n",
+        "; invokes `action.aws_ssm_command.restart` after it is updated\n",
+        "\n#### Actions\n\n- `action.aws_lambda_invoke.restore` after it is created: `aws_db_instance.main` \u{2014} \
+         `function_name` = `\"restore\"`, `id` = `(known after apply)`, `payload.token` = `(sensitive value)`\n\
+         - 29 \u{d7} `action.aws_ssm_command.restart` after it is updated: `aws_instance.node[0]`, ",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert!(!text.contains("topsecret"));
+    let text = markdown_comment(&[review_of(&testing::requested_invocation())], both()[1]);
+    assert!(
+        text.contains("### Plan: 1 action to invoke") && text.contains("requested with `-invoke`"),
+        "{text}"
+    );
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use wardian_printable::direction::{ISOLATE_END, ISOLATE_START, has_right_to_left, isolated};
 use wardian_printable::escape::{Extent, escape};
 
 /// Maximum length of a name in a sentence.
@@ -42,9 +43,13 @@ impl MarkdownText {
     }
 
     /// Adds a name as inline code. Its fence is longer than any sequence of backticks in the name, so
-    /// nothing in the name is active.
+    /// nothing in the name is active. Right-to-left text is isolated.
     pub(super) fn push_code(&mut self, name: &str) {
         let name = shown(name);
+        let is_isolated = has_right_to_left(&name);
+        if is_isolated {
+            self.add_character(ISOLATE_START);
+        }
         let fence = "`".repeat(longest_run(&name, '`') + 1);
         self.add(&fence);
         let needs_space = name.starts_with('`') || name.ends_with('`') || name.trim().len() != name.len();
@@ -53,12 +58,15 @@ impl MarkdownText {
         self.add(if name.is_empty() { "\"\"" } else { &name });
         self.add(space);
         self.add(&fence);
+        if is_isolated {
+            self.add_character(ISOLATE_END);
+        }
     }
 
     /// Adds a name as code in an HTML element.
     pub(super) fn push_html_code(&mut self, name: &str) {
         self.add("<code>");
-        for character in shown(name).chars() {
+        for character in isolated(&shown(name)).chars() {
             match character {
                 '&' => self.add("&amp;"),
                 '<' => self.add("&lt;"),
@@ -66,10 +74,7 @@ impl MarkdownText {
                 '"' => self.add("&quot;"),
                 '\'' => self.add("&#39;"),
                 '`' => self.add("&#96;"),
-                other => {
-                    self.text.push(other);
-                    self.length += other.len_utf16();
-                }
+                other => self.add_character(other),
             }
         }
         self.add("</code>");
@@ -104,6 +109,11 @@ impl MarkdownText {
         self.text
     }
 
+    fn add_character(&mut self, character: char) {
+        self.text.push(character);
+        self.length += character.len_utf16();
+    }
+
     fn add(&mut self, text: &str) {
         self.text.push_str(text);
         self.length += text.chars().map(char::len_utf16).sum::<usize>();
@@ -115,11 +125,12 @@ impl MarkdownText {
 pub(super) struct FencedLines(String);
 
 impl FencedLines {
-    /// Adds a line. Deceptive characters, including line breaks, are escaped.
+    /// Adds a line. Deceptive characters, including line breaks, are escaped, and right-to-left parts are
+    /// isolated.
     pub(super) fn push(&mut self, start: &'static str, parts: &[&str]) {
         self.0.push_str(start);
         for part in parts {
-            self.0.push_str(&escape(part, Extent::Line));
+            self.0.push_str(&isolated(&escape(part, Extent::Line)));
         }
         self.0.push('\n');
     }
@@ -169,6 +180,7 @@ mod tests {
         assert_eq!(code("a\n# b"), "`a\\n# b`");
         assert_eq!(code(" "), "`   `");
         assert_eq!(code(""), "`\"\"`");
+        assert_eq!(code("שלום`"), "\u{2068}`` שלום` ``\u{2069}");
     }
 
     #[test]

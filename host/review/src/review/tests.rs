@@ -293,4 +293,68 @@ fn hostile_text_is_kept_and_secrets_are_not() {
     assert_eq!(review.changes.len(), testing::HOSTILE_TEXTS.len());
     assert!(!format!("{review:?}").contains("topsecret"));
     assert_eq!(review.findings.len(), testing::HOSTILE_TEXTS.len());
+    assert_eq!(review.invocations.len(), testing::HOSTILE_TEXTS.len());
+}
+
+#[test]
+fn invocations_of_actions_are_reviewed() {
+    let json = testing::plan_with_actions();
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    assert!(!format!("{review:?}").contains("topsecret"));
+    assert_eq!(review.invocations.len(), 30);
+    let restore = &review.invocations[0];
+    let arguments: Vec<String> =
+        restore.arguments.iter().map(|one| format!("{} = {:?}", one.path, one.value)).collect();
+    assert_eq!(arguments, ["function_name = Text(\"restore\")", "id = Unknown", "payload.token = Sensitive"]);
+    let trigger = restore.trigger.as_ref().unwrap();
+    assert_eq!(&*review.change(trigger.change.unwrap()).unwrap().address, "aws_db_instance.main");
+    assert_eq!(trigger.event.description(), "after it is created");
+    // Instances that trigger no action are in a group of their own.
+    let members: Vec<usize> = review.groups.iter().map(|group| group.members.len()).collect();
+    assert_eq!(members, [1, 1, 29]);
+    assert!(review.groups[1].actions.is_empty());
+    assert_eq!(&*review.groups[2].actions[0].action, "action.aws_ssm_command.restart");
+    let groups: Vec<(&str, usize)> =
+        review.invocation_groups.iter().map(|group| (&*group.action, group.members.len())).collect();
+    assert_eq!(groups, [("action.aws_lambda_invoke.restore", 1), ("action.aws_ssm_command.restart", 29)]);
+    let first = review.groups[2].members[0];
+    let by_change: Vec<&str> = review.invocations_by(first).map(|one| &*one.address).collect();
+    assert_eq!(by_change, ["action.aws_ssm_command.restart[0]"]);
+}
+
+#[test]
+fn plan_that_only_invokes_actions_is_not_empty() {
+    let json = testing::requested_invocation();
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    assert!(!review.is_empty());
+    assert_eq!(review.invocations[0].trigger, None);
+    assert_eq!(&*review.invocations[0].action, "module.a.action.aws_lambda_invoke.warm_up");
+}
+
+#[test]
+fn unknown_events_and_unplanned_objects_are_kept() {
+    let review = review(&json!({"format_version": "1.3", "action_invocations": [
+        {"address": "action.a.b", "lifecycle_action_trigger": {
+            "triggering_resource_address": "a.c", "action_trigger_event": "AfterLunch"}}
+    ]}));
+    let trigger = review.invocations[0].trigger.as_ref().unwrap();
+    assert_eq!((trigger.change, trigger.event.time()), (None, None));
+    assert_eq!(trigger.event.description(), "AfterLunch");
+    let text = json!({"format_version": "1.3", "action_invocations": [{"address": "<b>"}]}).to_string();
+    let error = Review::from_json("t", text.as_bytes(), &ConfigurationFacts::default()).unwrap_err();
+    assert!(error.to_string().contains("invalid address"), "{error}");
+}
+
+#[test]
+fn results_of_checks_are_counted_and_failures_are_findings() {
+    let json = testing::plan_with_actions();
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    assert_eq!(review.checks, CheckCounts { passed: 1, failed: 1, errors: 1, unknown: 1 });
+    let findings: Vec<(&str, &str)> =
+        review.findings.iter().map(|finding| (finding.title(), &*finding.address)).collect();
+    assert_eq!(
+        findings,
+        [("Check failed", "check.website"), ("Condition of an output could not be evaluated", "output.url"),]
+    );
+    assert_eq!(*review.findings[0].messages[0], *"The website does not respond.");
 }

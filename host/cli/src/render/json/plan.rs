@@ -108,6 +108,7 @@ pub(crate) struct ReviewInput<'a> {
     configuration: Option<ConfigurationDocument<'a>>,
     relevant_attributes: Vec<RelevantDocument<'a>>,
     checks: Vec<Check<'a>>,
+    action_invocations: Vec<InvocationDocument<'a>>,
     timestamp: &'a str,
     applyable: bool,
     complete: bool,
@@ -131,9 +132,10 @@ impl<'a> ReviewInput<'a> {
                 .map(|(configuration, schemas)| ConfigurationDocument::new(configuration, schemas)),
             relevant_attributes: plan.relevant_attributes.iter().map(RelevantDocument::new).collect(),
             checks: Check::all(&plan.checks),
+            action_invocations: plan.invocations.iter().map(InvocationDocument::new).collect(),
             timestamp: &plan.timestamp,
             applyable: plan.is_applyable() && plan.secrets == ObjectSecrets::Available,
-            complete: !plan.errored && !plan.is_partial(),
+            complete: !plan.errored && !plan.is_partial() && !plan.is_requested_invocation(),
             errored: plan.errored,
         }
     }

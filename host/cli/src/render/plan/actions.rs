@@ -27,11 +27,6 @@ impl<'a> Invocations<'a> {
         Self { by_object }
     }
 
-    /// Whether the change of an object triggers invocations.
-    pub(super) fn are_triggered_by(&self, change: &ResourceChange) -> bool {
-        change.deposed.is_none() && self.by_object.contains_key(&change.address)
-    }
-
     /// Writes the invocations before and after a change, below it.
     pub(super) fn write(&self, page: &mut Page, change: &ResourceChange) {
         let Some(invocations) = self.by_object.get(&change.address).filter(|_| change.deposed.is_none())

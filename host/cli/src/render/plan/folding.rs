@@ -37,6 +37,13 @@ impl Folding {
             if others > MAX_ADDRESSES {
                 append!(note, " and {} more", others - MAX_ADDRESSES);
             }
+            for (index, action) in group.actions.iter().take(MAX_ADDRESSES).enumerate() {
+                let verb = if index == 0 { "; each of them invokes" } else { "," };
+                append!(note, "{verb} {} {}", &*action.action, action.event.description());
+            }
+            if group.actions.len() > MAX_ADDRESSES {
+                append!(note, " and {} more actions", group.actions.len() - MAX_ADDRESSES);
+            }
             folding.notes.insert(key(first), note);
         }
         folding
