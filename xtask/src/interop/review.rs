@@ -73,6 +73,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     check_filters(&browser, &place)?;
     check_links(&browser, &place)?;
     check_accessibility(&browser, &place)?;
+    check_directions(&browser, &place)?;
+    check_actions(&browser, &place)?;
     for name in ["hostile", "several"] {
         check_hostile(&browser, &place, name)?;
     }
@@ -230,6 +232,57 @@ fn check_accessibility(browser: &Browser, place: &Path) -> Result<()> {
         }
     }
     say("accessibility: labels, headings, links and identifiers are as expected");
+    Ok(())
+}
+
+/// Checks that right-to-left values do not change the order of the values before and after a change.
+fn check_directions(browser: &Browser, place: &Path) -> Result<()> {
+    browser.open(&url(place, "wide"))?;
+    evaluate(
+        browser,
+        "document.querySelectorAll('details').forEach((part) => { part.open = true; }); return 0;",
+    )?;
+    for (body, expected) in [
+        (
+            "const pairs = [...document.querySelectorAll('li')]
+               .map((item) => [item.querySelector(':scope > del'), item.querySelector(':scope > ins')])
+               .filter(([before, after]) => before && after);
+             const left = (element) => element.getBoundingClientRect().left;
+             return pairs.length + ' ' + pairs.every(([before, after]) => left(before) > 0 && left(before) < left(after));",
+            "12 true",
+        ),
+        (
+            "return [...document.querySelectorAll('code, bdi, del, ins')]
+               .every((element) => getComputedStyle(element).unicodeBidi === 'isolate');",
+            "true",
+        ),
+        ("return document.documentElement.scrollWidth <= innerWidth;", "true"),
+    ] {
+        expect(browser, body, expected)?;
+    }
+    say("directions: right-to-left text is isolated");
+    Ok(())
+}
+
+fn check_actions(browser: &Browser, place: &Path) -> Result<()> {
+    browser.open(&url(place, "actions"))?;
+    for (body, expected) in [
+        (
+            "return document.querySelector('.summary').textContent;",
+            "1 to replace, 30 to update, 30 actions to invoke",
+        ),
+        ("return document.querySelectorAll('.actions > li').length;", "2"),
+        ("return document.querySelectorAll('.actions .members > li').length;", "30"),
+        ("return document.querySelectorAll('.findings > li').length;", "2"),
+        (
+            "return [...document.querySelectorAll('.actions a')]
+               .every((link) => document.getElementById(link.getAttribute('href').slice(1)));",
+            "true",
+        ),
+    ] {
+        expect(browser, body, expected)?;
+    }
+    say("actions: invocations and checks are as expected");
     Ok(())
 }
 
