@@ -149,11 +149,8 @@ impl Blocks {
             for (kind, named) in members(&document, block) {
                 let names = named.as_object().into_iter().flatten();
                 let addresses = names.map(|(name, _)| format!("{prefix}{kind}.{name}"));
-                if block == "action" {
-                    self.actions.extend(addresses)
-                } else {
-                    self.resources.extend(addresses)
-                }
+                let found = if block == "action" { &mut self.actions } else { &mut self.resources };
+                found.extend(addresses);
             }
         }
         for (name, call) in members(&document, "module") {

@@ -78,6 +78,31 @@ fn listed(project: &Project) -> Vec<String> {
     names
 }
 
+#[test]
+fn encrypted_plans_and_states_cause_no_prompt() {
+    let project = project();
+    project
+        .run_with("plan -encrypt -out=secret.plan", "", &[("WARDIAN_PLAN_PASSPHRASE", "correct horse")])
+        .success();
+    let seen = project.run("completion fish -- apply s").success();
+    assert_eq!((seen.out.as_str(), seen.errors.as_str()), ("secret.plan\t\n", ""));
+    project.write(
+        "terraform.tfstate",
+        r#"{"serial": 1, "lineage": "l", "meta": {"a": "b"}, "encrypted_data": "AAAA", "encryption_version": "v0"}"#,
+    );
+    let seen = project.run("completion fish -- taint n").success();
+    assert_eq!((seen.out.as_str(), seen.errors.as_str()), ("", ""));
+}
+
+#[test]
+fn addresses_in_modules_without_state_are_completed() {
+    let project = project();
+    project.write("net.tf", "module \"net\" {\n  source = \"./net\"\n}\n");
+    project.write("net/main.tf", "resource \"null_resource\" \"link\" {}\n");
+    let seen = project.run("completion fish -- plan -target=module.net.").success();
+    assert_eq!(seen.out, "-target=module.net.null_resource.link\t\n");
+}
+
 /// Returns the candidates for a line in bash, as its completion function sets them.
 #[expect(clippy::unwrap_used, reason = "the test has failed")]
 fn in_bash(project: &Project, line: &str) -> String {
@@ -181,6 +206,33 @@ fn elvish_completes_on_a_terminal() {
     tmux.types("wardian workspace select sta");
     tmux.press(&["Tab"]);
     tmux.shows("wardian workspace select stage");
+}
+
+#[test]
+fn powershell_completes() {
+    if !is_installed("pwsh") {
+        return;
+    }
+    let project = project();
+    let complete = |line: &str| {
+        let script = format!(
+            "wardian completion powershell | Out-String | Invoke-Expression; \
+             (TabExpansion2 '{line}' {}).CompletionMatches | ForEach-Object {{ $_.CompletionText }}",
+            line.len()
+        );
+        let path =
+            format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+        let output = Command::new("pwsh")
+            .args(["-NoProfile", "-NonInteractive", "-Command", &script])
+            .current_dir(project.path(""))
+            .env("HOME", project.path("home"))
+            .env("PATH", path)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!(complete("wardian workspace sel"), "select\n");
+    assert_eq!(complete("wardian workspace select sta"), "stage\n");
 }
 
 #[test]

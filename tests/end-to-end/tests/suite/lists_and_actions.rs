@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 use serde_json::Value;
-use wardian_end_to_end::{Project, Seen, assert_seen, assert_seen_text, test_guest};
+use wardian_end_to_end::{Project, Seen, Tmux, assert_seen, assert_seen_text, test_guest};
 
 use crate::native_plugins::project_of;
 
@@ -167,6 +167,91 @@ fn requested_actions_are_invoked_alone() {
     assert_seen!("actions_invoke_values", project.run("plan -invoke=action.fleet_restart.own").ended_with(1));
     let mixed = project.run("plan -invoke=action.fleet_restart.web -destroy").ended_with(1);
     assert!(mixed.errors.contains("-invoke plans only the invocation of actions"), "{}", mixed.text());
+}
+
+const REPEATED: &str = r#"
+action "fleet_restart" "each" {
+  count = 4
+  config {
+    name = "web-1"
+    log  = "restart-${count.index}.log"
+  }
+}
+
+resource "fleet_server" "b" {
+  count = 4
+  name  = "server-${count.index}"
+
+  lifecycle {
+    action_trigger {
+      events  = [after_create]
+      actions = [action.fleet_restart.each[count.index]]
+    }
+  }
+}
+
+check "always" {
+  assert {
+    condition     = length(fleet_server.b) < 3
+    error_message = "There are too many servers."
+  }
+}
+"#;
+
+#[test]
+fn reviews_contain_actions() {
+    let Some(project) = project(&[("actions.tf", REPEATED)]) else { return };
+    let concise = project.run("plan -concise -out=saved").success().out;
+    assert_eq!(concise.matches("will be created").count(), 1, "{concise}");
+    let words = concise.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains(
+            "3 more objects change in the same way: fleet_server.b[1], fleet_server.b[2], fleet_server.b[3]; \
+             each of them invokes action.fleet_restart.each after it is created"
+        ),
+        "{concise}"
+    );
+    assert_eq!(concise.matches("action \"fleet_restart\" \"each\"").count(), 1, "{concise}");
+    assert!(concise.contains("Actions: 4 to invoke."), "{concise}");
+    let summary = project.run("show -summary saved").success().out;
+    for part in [
+        "\n4 to create, 4 actions to invoke\n",
+        "\n  4 x action.fleet_restart.each, after it is created: fleet_server.b[0],\n",
+        "\n  Check failed: check.always: There are too many servers.\n",
+        "\nPlan: 4 to add, 0 to change, 0 to destroy. Actions: 4 to invoke.\n",
+    ] {
+        assert!(summary.contains(part), "{part}:\n{summary}");
+    }
+    let comment = project.run("show -markdown saved").success().out;
+    assert!(
+        comment.contains("- 4 \u{d7} `action.fleet_restart.each` after it is created: `fleet_server.b[0]`, "),
+        "{comment}"
+    );
+    assert!(comment.contains("- Check failed: `check.always` `There are too many servers.`\n"), "{comment}");
+    let page = project.run("show -html saved").success().out;
+    assert!(page.contains("<code dir=auto>action.fleet_restart.each[3]</code>"), "{page}");
+    assert!(page.contains("<b>4</b> actions to invoke") && page.contains("Check failed: "));
+}
+
+#[test]
+fn terminal_view_shows_actions_checks_and_accesses() {
+    let Some(project) = project(&[("actions.tf", REPEATED)]) else { return };
+    let Some(tmux) = Tmux::start(&project, &["bash", "--norc", "--noprofile"], (100, 30)) else { return };
+    tmux.shows("$");
+    tmux.enters("NO_COLOR=1 wardian apply -review; echo code=$?");
+    tmux.shows("4 create, 4 actions  1 check failed");
+    tmux.types("f");
+    tmux.shows("only: findings");
+    tmux.shows("4× action.fleet_restart.each");
+    tmux.press(&["End"]);
+    // The provider reads its inventory while it plans.
+    tmux.shows("allowed");
+    tmux.shows("servers.txt");
+    tmux.shows("rule: wardian.policy.hcl:");
+    tmux.types("xayes");
+    tmux.press(&["Enter"]);
+    tmux.shows("code=0");
+    assert_eq!(project.read("restart-3.log"), "restarted web-1\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use wardian_end_to_end::{Project, terraform};
@@ -171,6 +171,72 @@ fn files_that_are_no_plans_are_rejected() {
     ] {
         let seen = project.run(line).ended_with(1);
         assert!(seen.errors.contains(message), "{line}: {}", seen.text());
+    }
+}
+
+/// Returns a saved plan whose content has another format version.
+fn with_other_version(plan: &[u8]) -> Vec<u8> {
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(plan)).unwrap();
+    let mut changed = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).unwrap();
+        let name = entry.name().unwrap().into_owned();
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).unwrap();
+        if name == "plan.json" {
+            let text = String::from_utf8(content).unwrap();
+            let (before, after) = text.split_once("\"format\":").unwrap();
+            let after = after.trim_start_matches(|character: char| character.is_ascii_digit());
+            content = format!("{before}\"format\":4000{after}").into_bytes();
+        }
+        changed.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        changed.write_all(&content).unwrap();
+    }
+    changed.finish().unwrap().into_inner()
+}
+
+#[test]
+fn saved_plans_of_other_programs_are_rejected() {
+    let project = applied();
+    project.run("plan -out=p").success();
+    project.write("other", with_other_version(&std::fs::read(project.path("p")).unwrap()));
+    let mut expected = vec![("other", "its format is version 4000")];
+    if let Some(terraform) = terraform() {
+        terraform.ask(&project.path(""), &["init"]);
+        terraform.ask(&project.path(""), &["plan", "-out=tfplan"]);
+        expected.push(("tfplan", "it is not a Wardian plan file"));
+    }
+    for (file, message) in expected {
+        for form in ["-html", "-markdown", "-summary", "-concise"] {
+            let seen = project.run(&format!("show {form} {file}")).ended_with(1);
+            assert!(
+                words(&seen.errors.replace('\u{2502}', " ")).contains(message),
+                "{file}: {}",
+                seen.text()
+            );
+            assert!(seen.out.is_empty(), "{}", seen.out);
+        }
+    }
+}
+
+#[test]
+fn pipe_that_closes_while_a_large_page_is_written_ends_the_command() {
+    let project = Project::new(&[("p.json", &wardian_review::testing::large(3_000))]);
+    for form in ["-html", "-markdown=gitlab"] {
+        let mut child = project
+            .command(&format!("show {form} p.json"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // More than a pipe holds is still to be written.
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut [0; 1000]).unwrap();
+        drop(out);
+        let mut errors = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        let status = child.wait().unwrap();
+        assert!(status.success() && errors.is_empty(), "{form}: {status} {errors}");
     }
 }
 

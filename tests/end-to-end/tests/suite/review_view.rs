@@ -180,3 +180,45 @@ fn view_requires_a_terminal() {
         assert!(project.run(line).text().contains("cannot be combined"), "{line}");
     }
 }
+
+#[test]
+fn right_to_left_and_wide_text_is_aligned_on_a_terminal() {
+    let project = Project::new(&[("p.json", &wardian_review::testing::wide_plan())]);
+    let Some(tmux) = shell(&project, (120, 24)) else { return };
+    tmux.enters("wardian show -review p.json");
+    let mut selected = 0;
+    for text in wardian_review::testing::WIDE_TEXTS {
+        selected += 1;
+        tmux.shows(&format!(" {selected}/6 "));
+        let screen = tmux.screen().replace(['\u{2068}', '\u{2069}'], "");
+        // For tmux, a flag with a rainbow is one column wide; the view fills the second one.
+        let screen = screen.replace("🏳️‍🌈 ", "🏳️‍🌈");
+        assert!(screen.contains(text), "{text}\n{screen}");
+        // The line between the list and the details is straight.
+        for line in screen.lines().skip(1).take(22) {
+            let before = line.split_once('│').map(|(before, _)| before);
+            assert_eq!(before.map(unicode_width::UnicodeWidthStr::width), Some(60), "{line}\n{screen}");
+        }
+        tmux.types("j");
+    }
+    tmux.resize(20, 5);
+    tmux.until("a small screen", |screen| screen.lines().any(|line| line.starts_with('>')));
+    tmux.types("q");
+    assert_restored(&tmux);
+}
+
+#[test]
+fn damaged_plans_are_rejected_before_the_view() {
+    let project = project();
+    project.run("plan -out=p -var release=v2").success();
+    let whole = std::fs::read(project.path("p")).unwrap();
+    project.write("cut", &whole[..whole.len() / 2]);
+    project.write("version.json", "{\"format_version\":\"9.0\",\"resource_changes\":[]}");
+    let Some(tmux) = shell(&project, (80, 24)) else { return };
+    for (file, message) in [("cut", "Saved plan cannot be used"), ("version.json", "its format version is")] {
+        tmux.enters(&format!("clear; wardian show -review {file}; echo code=$?"));
+        tmux.shows("code=1");
+        tmux.shows(message);
+        assert_restored(&tmux);
+    }
+}
