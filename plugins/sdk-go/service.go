@@ -87,6 +87,33 @@ func decodeObject(content []byte, of Type) (Object, error) {
 	return object, err
 }
 
+// call calls a part with a configuration, and encodes its result.
+func call[P any](
+	s *Service, report *report, parts map[string]typedPart[P], name string, content []byte,
+	method func(part P, config Object, context *Context) (Object, error),
+) []byte {
+	var result []byte
+	report.run(func() error {
+		typed, err := find(parts, name)
+		if err != nil {
+			return err
+		}
+		config, err := decodeObject(content, typed.of)
+		if err != nil {
+			return err
+		}
+		context := &Context{Client: s.client, Config: config}
+		defer report.collect(context)
+		object, err := method(typed.part, config, context)
+		if err != nil {
+			return err
+		}
+		result, err = Encode(object, typed.of)
+		return err
+	})
+	return result
+}
+
 // ---- metadata and schemas
 
 func (s *Service) GetMetadata() bindings.Metadata {
@@ -166,27 +193,8 @@ func (s *Service) ValidateDataResourceConfig(request bindings.ValidateConfigRequ
 
 func (s *Service) ReadDataSource(request bindings.ReadDataSourceRequest) bindings.ReadDataSourceResponse {
 	report := report{operation: "reading data." + request.TypeName}
-	var response bindings.ReadDataSourceResponse
-	report.run(func() error {
-		typed, err := find(s.dataSources, request.TypeName)
-		if err != nil {
-			return err
-		}
-		config, err := decodeObject(request.Config, typed.of)
-		if err != nil {
-			return err
-		}
-		context := &Context{Client: s.client, Config: config}
-		defer report.collect(context)
-		state, err := typed.part.Read(config, context)
-		if err != nil {
-			return err
-		}
-		response.State, err = Encode(state, typed.of)
-		return err
-	})
-	response.Diagnostics = report.records()
-	return response
+	state := call(s, &report, s.dataSources, request.TypeName, request.Config, DataSource.Read)
+	return bindings.ReadDataSourceResponse{State: state, Diagnostics: report.records()}
 }
 
 // ---- ephemeral resources
@@ -198,25 +206,14 @@ func (s *Service) ValidateEphemeralResourceConfig(request bindings.ValidateConfi
 func (s *Service) OpenEphemeralResource(request bindings.OpenEphemeralResourceRequest) bindings.OpenEphemeralResourceResponse {
 	report := report{operation: "opening " + request.TypeName}
 	var response bindings.OpenEphemeralResourceResponse
-	report.run(func() error {
-		typed, err := find(s.ephemeral, request.TypeName)
-		if err != nil {
-			return err
+	open := func(part EphemeralResource, config Object, context *Context) (Object, error) {
+		result, err := part.Open(config, context)
+		if err == nil {
+			response.Private, response.RenewAt = context.Private, timestamp(context)
 		}
-		config, err := decodeObject(request.Config, typed.of)
-		if err != nil {
-			return err
-		}
-		context := &Context{Client: s.client, Config: config}
-		defer report.collect(context)
-		result, err := typed.part.Open(config, context)
-		if err != nil {
-			return err
-		}
-		response.Private, response.RenewAt = context.Private, timestamp(context)
-		response.Result, err = Encode(result, typed.of)
-		return err
-	})
+		return result, err
+	}
+	response.Result = call(s, &report, s.ephemeral, request.TypeName, request.Config, open)
 	response.Diagnostics = report.records()
 	return response
 }
