@@ -39,10 +39,9 @@ pub(crate) fn build(
         fs::create_dir_all(&place).with_context(|| format!("could not create {}", place.display()))?;
         remove_strays(&place, &workspace.guests, purpose)?;
     }
-    let compiled = directory.join(TARGET).join("guest");
     let mut artifacts = Vec::new();
     for guest in guests {
-        let from = compiled.join(format!("{}.wasm", guest.library));
+        let from = compiled_file(&directory, guest);
         let to = place(&directory, guest.purpose).join(format!("{}.wasm", guest.name));
         let bytes = copy_if_different(&from, &to)?;
         if guest.purpose == Purpose::Embedded {
@@ -52,6 +51,11 @@ pub(crate) fn build(
     }
     step.done(&format!("{} embedded in total (at most {})", size(embedded(&artifacts)), size(BUDGET)));
     Ok(artifacts)
+}
+
+/// Returns the file that cargo writes for a guest.
+pub(crate) fn compiled_file(directory: &Path, guest: &Guest) -> PathBuf {
+    directory.join(TARGET).join("guest").join(format!("{}.wasm", guest.library))
 }
 
 pub(crate) fn directory(workspace: &Workspace) -> PathBuf {
@@ -84,7 +88,13 @@ pub(crate) fn within_budget(artifacts: &[Artifact]) -> Result<()> {
     Ok(())
 }
 
-fn compile(workspace: &Workspace, guests: &[&Guest], toolchain: &Toolchain, directory: &Path) -> Result<()> {
+/// Compiles guests, with `directory` as the directory of build results.
+pub(crate) fn compile(
+    workspace: &Workspace,
+    guests: &[&Guest],
+    toolchain: &Toolchain,
+    directory: &Path,
+) -> Result<()> {
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--profile=guest", "--lib", "--target", TARGET]);
     cargo.arg("--target-dir").arg(directory);

@@ -3,6 +3,7 @@
 //! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. xtask
 //! does not depend on the project's crates, and therefore compiles in seconds on a new machine.
 
+mod author;
 mod authors_bench;
 mod backend_bench;
 mod bench;
@@ -58,8 +59,9 @@ Commands:
   test      build Wardian, then run every test of the workspace
   hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then test it with a real peer: `interop aws`,
-            `interop install`, `interop native`, `interop review`, `interop ssh`,
-            `interop terraform`, `interop test-modules` or `interop wrappers`;
+            `interop install`, `interop languages`, `interop native`, `interop review`,
+            `interop ssh`, `interop terraform`, `interop test-modules` or
+            `interop wrappers`;
             or compare configurations
             under Terraform and Wardian:
             `interop compare DIRECTORY...`
@@ -89,6 +91,9 @@ Options:
   interop wrappers --binary <PATH> run this binary instead of building one
   interop test-modules --only <TEXT>   modules with this text in their names
   interop test-modules --binary <PATH> run this binary instead of building one
+  interop languages --only <NAMES>  languages, separated by commas: rust, go, js, python
+  interop languages --binary <PATH> run this binary instead of building one
+  interop languages --bindings      only write the bindings of the SDKs
   interop native --only <TEXT>      rows with this text in their names
   interop native --seconds <N>      the time that a connection stays open
   interop native --binary <PATH>    run this binary instead of building one

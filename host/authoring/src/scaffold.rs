@@ -4,6 +4,7 @@
 //! replaced. Files are created only in a directory that is empty or does not exist; an existing file
 //! is never overwritten.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use wardian_address::{ProviderAddress, ProviderAddressError};
 use wardian_diagnostic::system_reason;
 
-use crate::templates::{RUST, Template};
+use crate::templates::{COMMON_FILES, GO, JAVASCRIPT, PYTHON, RUST, Template};
 
 /// The prefix of the name of a provider's repository and of its files.
 pub const PROVIDER_PREFIX: &str = "terraform-provider-";
@@ -41,19 +42,12 @@ impl Language {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, language)| *language)
     }
 
-    fn name(self) -> &'static str {
+    fn template(self) -> &'static Template {
         match self {
-            Self::Rust => "Rust",
-            Self::Go => "Go",
-            Self::JavaScript => "JavaScript",
-            Self::Python => "Python",
-        }
-    }
-
-    fn template(self) -> Option<&'static Template> {
-        match self {
-            Self::Rust => Some(&RUST),
-            Self::Go | Self::JavaScript | Self::Python => None,
+            Self::Rust => &RUST,
+            Self::Go => &GO,
+            Self::JavaScript => &JAVASCRIPT,
+            Self::Python => &PYTHON,
         }
     }
 }
@@ -144,8 +138,6 @@ pub enum NameError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScaffoldError {
-    #[error("this version has no template for {language}; templates exist for: {available}", language = .0.name(), available = available())]
-    NoTemplate(Language),
     #[error(
         "the directory {} is not empty; choose a directory that does not exist, or remove its {count} entries",
         .directory.display()
@@ -154,19 +146,14 @@ pub enum ScaffoldError {
     #[error("the path {} is not a directory; choose a directory that does not exist", .0.display())]
     NotADirectory(PathBuf),
     #[error(
-        "{} does not contain the SDK: {} is missing; name the directory plugins/sdk of Wardian's sources",
-        .directory.display(), .missing
+        "{} does not contain the SDK: {missing} is missing; name the directory plugins/{sdk} of Wardian's sources",
+        .directory.display()
     )]
-    NoSdk { directory: PathBuf, missing: &'static str },
+    NoSdk { directory: PathBuf, missing: &'static str, sdk: &'static str },
     #[error("the path {} of the SDK cannot be written to a project file, because it contains unusual characters", .0.display())]
     SdkPath(PathBuf),
     #[error("{} cannot be created: {}", .path.display(), system_reason(.source))]
     Write { path: PathBuf, source: io::Error },
-}
-
-fn available() -> String {
-    let names = Language::ALL.iter().filter(|(_, language)| language.template().is_some());
-    names.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// A created project.
@@ -175,6 +162,8 @@ pub struct CreatedProject {
     pub directory: PathBuf,
     /// The paths of the files, relative to the directory, in alphabetical order.
     pub files: Vec<String>,
+    /// The commands that install the dependencies, if the build does not install them.
+    pub setup_commands: &'static [&'static str],
     /// The command that builds the component.
     pub build_command: &'static str,
 }
@@ -182,19 +171,18 @@ pub struct CreatedProject {
 /// Creates a project. The directory must be empty or must not exist.
 ///
 /// # Errors
-/// Returns an error if there is no template for the language, the directory is not empty, or a file
-/// cannot be written.
+/// Returns an error if the directory is not empty, or a file cannot be written.
 pub fn create(
     provider: &NewProvider,
     language: Language,
     directory: &Path,
     sdk: &SdkSource,
 ) -> Result<CreatedProject, ScaffoldError> {
-    let template = language.template().ok_or(ScaffoldError::NoTemplate(language))?;
+    let template = language.template();
     let placeholders = placeholders(provider, template, sdk)?;
     check_empty(directory)?;
-    let mut files = Vec::with_capacity(template.files.len());
-    for (name, text) in template.files {
+    let mut files = Vec::with_capacity(template.files.len() + COMMON_FILES.len());
+    for (name, text) in template.files.iter().chain(COMMON_FILES) {
         let name = replace(name, &placeholders);
         let path = directory.join(&name);
         let failed = |path: &Path| {
@@ -209,7 +197,12 @@ pub fn create(
         files.push(name);
     }
     files.sort_unstable();
-    Ok(CreatedProject { directory: directory.to_owned(), files, build_command: template.build_command })
+    Ok(CreatedProject {
+        directory: directory.to_owned(),
+        files,
+        setup_commands: template.setup_commands,
+        build_command: template.build_command,
+    })
 }
 
 /// Returns an error if the directory exists and contains an entry.
@@ -247,17 +240,47 @@ fn placeholders(
             all.extend(template.sdk_packages.iter().map(|each| (each.placeholder, each.release.to_owned())));
         }
         SdkSource::Directory(directory) => {
-            let missing = template.sdk_files.iter().find(|file| !directory.join(file).is_file());
-            if let Some(missing) = missing {
-                return Err(ScaffoldError::NoSdk { directory: directory.clone(), missing });
-            }
+            let directory = sdk_directory(template, directory)?;
             let path = directory.to_str().filter(|path| is_plain(path));
             let path = path.ok_or_else(|| ScaffoldError::SdkPath(directory.clone()))?;
+            let in_url = url_path(path);
             let packages = template.sdk_packages.iter();
-            all.extend(packages.map(|each| (each.placeholder, each.directory.replace("@@path@@", path))));
+            all.extend(packages.map(|each| {
+                let dependency = each.directory.replace("@@path_in_url@@", &in_url);
+                (each.placeholder, dependency.replace("@@path@@", path))
+            }));
         }
     }
     Ok(all)
+}
+
+/// Returns the directory of the template's SDK: the named one, or the SDK in it if it contains the SDKs
+/// of all languages.
+fn sdk_directory(template: &Template, directory: &Path) -> Result<PathBuf, ScaffoldError> {
+    let missing = |directory: &Path| template.sdk_files.iter().find(|file| !directory.join(file).is_file());
+    let below = directory.join(template.sdk_directory);
+    match missing(directory) {
+        None => Ok(directory.to_owned()),
+        Some(_) if missing(&below).is_none() => Ok(below),
+        Some(missing) => Err(ScaffoldError::NoSdk {
+            directory: directory.to_owned(),
+            missing,
+            sdk: template.sdk_directory,
+        }),
+    }
+}
+
+/// Returns a path in the encoding of URLs.
+fn url_path(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
 }
 
 /// Whether a path can be written between quotation marks in any of the project files.
@@ -323,9 +346,9 @@ mod tests {
     #[test]
     fn project_files_contain_no_placeholder() {
         let parent = tempfile::tempdir().unwrap();
-        for (name, language) in Language::ALL.iter().filter(|(_, language)| language.template().is_some()) {
+        for (name, language) in Language::ALL {
             let directory = parent.path().join(name);
-            let project = create(&provider("acme/dns"), *language, &directory, &SdkSource::Release).unwrap();
+            let project = create(&provider("acme/dns"), language, &directory, &SdkSource::Release).unwrap();
             assert!(!project.files.is_empty());
             for file in &project.files {
                 let text = fs::read_to_string(directory.join(file)).unwrap();
@@ -356,11 +379,64 @@ mod tests {
         assert!(matches!(failed, ScaffoldError::NoSdk { .. }), "{failed}");
         assert!(!target.exists());
         let unusual = directory.path().join("a\"b");
-        for file in crate::templates::RUST.sdk_files {
-            fs::create_dir_all(unusual.join(file).parent().unwrap()).unwrap();
-            fs::write(unusual.join(file), "").unwrap();
-        }
+        create_sdk(&unusual, Language::Rust);
         let failed = create(&provider("dns"), Language::Rust, &target, &sdk(&unusual)).unwrap_err();
         assert!(matches!(failed, ScaffoldError::SdkPath(_)), "{failed}");
+    }
+
+    /// Creates the files by which the SDK of a language is found.
+    fn create_sdk(directory: &Path, language: Language) {
+        for file in language.template().sdk_files {
+            fs::create_dir_all(directory.join(file).parent().unwrap()).unwrap();
+            fs::write(directory.join(file), "").unwrap();
+        }
+    }
+
+    #[test]
+    fn each_language_depends_on_its_sdk_in_a_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let plugins = directory.path().join("my plugins");
+        for (name, language) in Language::ALL {
+            let sdk = plugins.join(language.template().sdk_directory);
+            create_sdk(&sdk, language);
+            let (manifest, path) = match language {
+                Language::Rust => ("Cargo.toml", sdk.display().to_string()),
+                Language::Go => ("go.mod", sdk.display().to_string()),
+                Language::JavaScript => ("package.json", format!("file:{}", sdk.display())),
+                Language::Python => ("pyproject.toml", url_path(sdk.to_str().unwrap())),
+            };
+            // The directory of the SDK, and the directory of all SDKs.
+            for (number, source) in [&sdk, &plugins].into_iter().enumerate() {
+                let target = directory.path().join(format!("{name}-{number}"));
+                let source = SdkSource::Directory(source.clone());
+                create(&provider("acme/dns"), language, &target, &source).unwrap();
+                let text = fs::read_to_string(target.join(manifest)).unwrap();
+                assert!(text.contains(&path), "{path} is not in:\n{text}");
+            }
+        }
+        assert_eq!(url_path("/a b/ä~-._"), "/a%20b/%C3%A4~-._");
+    }
+
+    #[test]
+    fn sdk_packages_contain_the_interface_definitions() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut names: Vec<PathBuf> = fs::read_dir(root.join("wit"))
+            .unwrap()
+            .map(|entry| PathBuf::from(entry.unwrap().file_name()))
+            .filter(|name| name.extension().is_some())
+            .collect();
+        names.push(PathBuf::from("deps/io/poll.wit"));
+        for package in ["plugins/sdk-js/wit", "plugins/sdk-python/wardian_sdk/wit"] {
+            for name in &names {
+                let copy = root.join(package).join(name);
+                let equal = fs::read(&copy).ok() == fs::read(root.join("wit").join(name)).ok();
+                assert!(
+                    equal,
+                    "{} differs from wit/{}; `cargo xtask interop languages --bindings` writes it",
+                    copy.display(),
+                    name.display()
+                );
+            }
+        }
     }
 }

@@ -258,6 +258,7 @@ impl Command {
             Self::Modules(one) => one,
             Self::Output(one) => one,
             Self::Plugin(plugin) => match &plugin.command {
+                PluginCommand::Build(one) => one,
                 PluginCommand::Bundle(one) => one,
                 PluginCommand::Cache(cache) => match &cache.command {
                     PluginCacheCommand::Prune(one) => one,

@@ -18,6 +18,7 @@ mod metadata;
 mod modules;
 mod output;
 mod plan;
+mod plugin_build;
 mod plugin_cache_prune;
 mod plugin_check;
 mod plugin_componentize;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wardian_address::ProviderAddress;
 use wardian_app::plugins::Plugins;
 use wardian_app::sentence;
-use wardian_authoring::cargo_project::{BuildProfile, CargoError, CargoProject};
+use wardian_authoring::project::{BuildProfile, Project, ProjectError};
 use wardian_install::package::{PluginArtifact, open_override};
 use wardian_plugin::{CallContext, PluginDiagnostics, Provider, ProviderSchema, ProviderSource as _};
 use wardian_printable::{PrintableText, printable};
@@ -64,34 +64,35 @@ fn unusable(errors: &PluginDiagnostics) -> Failure {
     Failure::error("Plugin cannot be used", texts.join("\n"))
 }
 
-/// Builds a project's component for development, and shows the packages that cargo compiles.
+/// Builds a project's component, and shows the packages that are compiled.
 pub(crate) async fn build(
     context: &CommandContext,
-    project: &CargoProject,
+    project: &Project,
     profile: BuildProfile,
 ) -> Outcome<std::path::PathBuf> {
-    let shell = Arc::clone(&context.shell);
-    let mut progress = move |line: &str| {
-        if let Some(package) = line.trim_start().strip_prefix("Compiling ") {
-            let name = package.split(" (").next().unwrap_or(package);
-            shell.say(printable!("{}", shell.paint(Paint::Faint, printable!("  compiling {name}"))));
-        }
-    };
-    project.build(profile, &mut progress).await.map_err(|error| cargo_failure(context, &error))
+    project.build(profile, &mut show_package(context)).await.map_err(|error| project_failure(context, &error))
 }
 
-/// Converts an error of cargo. The output of the compiler and of tests is printed as it is.
-pub(crate) fn cargo_failure(context: &CommandContext, error: &CargoError) -> Failure {
+/// Returns a function that prints the name of a package that is compiled.
+pub(crate) fn show_package(context: &CommandContext) -> impl FnMut(&str) + Send + use<> {
+    let shell = Arc::clone(&context.shell);
+    move |name: &str| shell.say(shell.paint(Paint::Faint, printable!("  compiling {name}")))
+}
+
+/// Converts an error of a project. The output of the compiler and of tests is printed as it is.
+pub(crate) fn project_failure(context: &CommandContext, error: &ProjectError) -> Failure {
     let (summary, output) = match error {
-        CargoError::Build(output) => ("Build failed", Some(output)),
-        CargoError::Tests(output) => ("Tests failed", Some(output)),
-        CargoError::NoCargo | CargoError::NoTarget => ("Missing toolchain", None),
+        ProjectError::Build { program, output } => ("Build failed", Some((program, output))),
+        ProjectError::Tests { program, output } => ("Tests failed", Some((program, output))),
+        ProjectError::NoProgram { .. } | ProjectError::NoPackageInstalled { .. } | ProjectError::NoTarget => {
+            ("Missing toolchain", None)
+        }
         _ => ("Project cannot be used", None),
     };
     match output {
-        Some(output) => {
+        Some((program, output)) => {
             context.shell.note(PrintableText::from_lines(output));
-            Failure::error(summary, "The output of cargo is above.")
+            Failure::error(summary, format!("The output of {program} is above."))
         }
         None => Failure::error(summary, sentence(&error.to_string())),
     }

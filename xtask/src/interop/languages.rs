@@ -1,11 +1,14 @@
 //! Builds the provider `inventory` in Rust, Go, JavaScript and Python, runs the tests of each SDK in
-//! its language, runs the same acceptance suite with all four components, and measures them.
+//! its language, runs the same acceptance suite with all four components, and measures them. Then creates
+//! a project with `plugin new` in each language, and measures the commands of its author.
 //!
 //! Toolchains are installed below `target/interop/languages`, from the registries of Python and npm. If
 //! a toolchain cannot be installed, its language is skipped, and the reason is printed.
 
+mod bindings;
 mod build;
 mod measurement;
+mod projects;
 mod toolchains;
 
 use std::fs;
@@ -17,11 +20,43 @@ use anyhow::{Context as _, Result, bail};
 
 use self::toolchains::Toolchains;
 use crate::progress::say;
-use crate::workspace::{Purpose, Workspace};
-use crate::{guests, test};
+use crate::test;
+use crate::workspace::Workspace;
 
 /// The maximum size of a component that is kept in this repository.
 const MAX_RECORDING_BYTES: u64 = 5_000_000;
+
+/// A language of an SDK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Language {
+    Rust,
+    Go,
+    JavaScript,
+    Python,
+}
+
+impl Language {
+    const ALL: [Self; 4] = [Self::Rust, Self::Go, Self::JavaScript, Self::Python];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::Go => "Go",
+            Self::JavaScript => "JavaScript",
+            Self::Python => "Python",
+        }
+    }
+
+    /// The name in `plugin new -language`.
+    fn option(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Go => "go",
+            Self::JavaScript => "js",
+            Self::Python => "python",
+        }
+    }
+}
 
 /// The arguments after `interop languages`.
 pub(crate) struct Options {
@@ -29,18 +64,28 @@ pub(crate) struct Options {
     pub(crate) binary: Option<PathBuf>,
     /// Writes the bindings of the SDKs, and nothing else.
     only_bindings: bool,
+    /// The languages that are built and measured.
+    languages: Vec<Language>,
 }
 
 impl Options {
     pub(super) fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self { binary: None, only_bindings: false };
+        let mut options = Self { binary: None, only_bindings: false, languages: Language::ALL.to_vec() };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
             match argument.as_str() {
-                "--binary" => {
-                    options.binary = Some(arguments.next().context("--binary needs a value")?.into());
-                }
+                "--binary" => options.binary = Some(value()?.into()),
                 "--bindings" => options.only_bindings = true,
+                "--only" => {
+                    let names = value()?;
+                    options.languages.retain(|language| {
+                        names.split(',').any(|name| [language.name(), language.option()].contains(&name))
+                    });
+                    if options.languages.is_empty() {
+                        bail!("--only must name languages, such as `--only go,js`, not `{names}`");
+                    }
+                }
                 other => bail!("`interop languages` does not accept `{other}`"),
             }
         }
@@ -53,40 +98,59 @@ impl Options {
     }
 }
 
-/// A component, and the time in which it was built.
+/// A component of the provider `inventory`.
 struct Component {
-    language: &'static str,
+    language: Language,
     file: PathBuf,
-    build: Option<Duration>,
+    build: BuildTimes,
+}
+
+/// The durations of builds.
+struct BuildTimes {
+    /// A build without results of earlier builds, except for downloads.
+    clean: Duration,
+    /// A build after a change of the provider's source code, if it differs from a clean build.
+    incremental: Option<Duration>,
+}
+
+/// The directories of a run.
+struct Place<'a> {
+    workspace: &'a Workspace,
+    /// The directory for all files of a run.
+    target: &'a Path,
+    /// The program `wardian`.
+    wardian: &'a Path,
+}
+
+impl Place<'_> {
+    /// Returns the directory of an SDK, such as `sdk-go`.
+    fn sdk(&self, name: &str) -> PathBuf {
+        self.workspace.root.join("plugins").join(name)
+    }
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let target = workspace.own_target().join("interop/languages");
     let components = target.join("components");
     fs::create_dir_all(&components)?;
-    let toolchains = Toolchains::install(&target)?;
     if options.only_bindings {
-        build::write_bindings(workspace, &toolchains, &target)?;
+        bindings::write(workspace, &target)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut built = Vec::new();
-    let rust = guests::place(&guests::directory(workspace), Purpose::Test).join("inventory.wasm");
-    if rust.is_file() {
-        let file = components.join("rust.wasm");
-        fs::copy(&rust, &file)?;
-        built.push(Component { language: "Rust", file, build: None });
-    } else {
-        say(&format!("skipped Rust: {} does not exist; `cargo xtask guests` builds it", rust.display()));
-    }
-    built.extend(build::all(workspace, &toolchains, &target, &components)?);
+    let wardian = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
+    let wardian =
+        fs::canonicalize(&wardian).with_context(|| format!("{} does not exist", wardian.display()))?;
+    let place = Place { workspace, target: &target, wardian: &wardian };
+    let toolchains = Toolchains::install(&target, &options.languages)?;
+    let built = build::all(&place, &toolchains, &options.languages, &components)?;
     record(workspace, &built)?;
-    let binary = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let verdict = test::run_with(
         workspace,
         &["--test".to_owned(), "languages".to_owned()],
-        &[("WARDIAN_TEST_LANGUAGES", components), ("WARDIAN_TEST_BINARY", binary.clone())],
+        &[("WARDIAN_TEST_LANGUAGES", components), ("WARDIAN_TEST_BINARY", wardian.clone())],
     )?;
-    say(&measurement::table(&binary, &target, &built)?);
+    say(&measurement::table(&wardian, &target, &built)?);
+    say(&projects::table(&place, &toolchains, &options.languages)?);
     Ok(verdict)
 }
 
@@ -94,19 +158,77 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
 fn record(workspace: &Workspace, components: &[Component]) -> Result<()> {
     let recordings = workspace.root.join("tests/end-to-end/tests/languages/components");
     fs::create_dir_all(&recordings)?;
-    for component in components.iter().filter(|component| component.language != "Rust") {
+    // The provider in Rust is built for every run of the tests.
+    for component in components.iter().filter(|component| component.language != Language::Rust) {
         let Some(name) = component.file.file_name() else { continue };
         let bytes = fs::metadata(&component.file)?.len();
         if bytes <= MAX_RECORDING_BYTES {
             fs::copy(&component.file, recordings.join(name))?;
         } else {
-            say(&format!("{} is not recorded, because it has {bytes} bytes", component.language));
+            say(&format!("{} is not recorded, because it has {bytes} bytes", component.language.name()));
         }
     }
     Ok(())
 }
 
-/// Returns a path as text, for arguments that contain more than the path.
-fn text(path: &Path) -> Result<&str> {
-    path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))
+/// Formats a duration for a table.
+fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
+
+/// Formats an optional duration for a table.
+fn optional_seconds(time: Option<Duration>) -> String {
+    time.map_or_else(|| "-".to_owned(), seconds)
+}
+
+/// Formats a size for a table.
+#[expect(clippy::cast_precision_loss, reason = "a size in megabytes")]
+fn megabytes(bytes: u64) -> String {
+    format!("{:.2} MB", bytes as f64 / 1e6)
+}
+
+/// Lays out rows in columns. The first column is aligned to the left, all others to the right.
+fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        text.push('\n');
+        for (number, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let padding = " ".repeat(width - cell.chars().count());
+            let (first, second) = if number == 0 { (cell, &padding) } else { (&padding, cell) };
+            text.push_str(first);
+            text.push_str(second);
+            text.push_str("  ");
+        }
+        text.truncate(text.trim_end().len());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(arguments: &[&str]) -> Result<Options> {
+        Options::parse(&arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn languages_are_selected_by_both_names() {
+        assert_eq!(options(&[]).unwrap().languages, Language::ALL);
+        assert_eq!(options(&["--only", "js,Go"]).unwrap().languages, [Language::Go, Language::JavaScript]);
+        for wrong in [&["--only", "cobol"][..], &["--only"], &["--magic"]] {
+            assert!(options(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["", "size"], ["Go", "4 MB"], ["Python", "19 MB"]];
+        let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        assert_eq!(columns(&rows), "\n         size\nGo       4 MB\nPython  19 MB");
+    }
 }

@@ -5,18 +5,20 @@
 //! and with the lines of the author's code for backtraces. `cargo` names the built file, so a project in
 //! a workspace, and names with `-` and `_`, need no rules.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::process::Command;
 use wardian_address::ProviderAddress;
-use wardian_diagnostic::system_reason;
+
+use super::program::Program;
+use super::{BuildProfile, BuildTool, Progress, Project, ProjectError};
 
 /// The target of components.
 pub const COMPONENT_TARGET: &str = "wasm32-wasip2";
+
+const CARGO: Program =
+    Program { name: "cargo", remedy: "install Rust, for example with rustup (https://rustup.rs)" };
 
 /// The settings of the profile for development.
 const DEVELOPMENT_PROFILE: [&str; 7] = [
@@ -29,229 +31,97 @@ const DEVELOPMENT_PROFILE: [&str; 7] = [
     "profile.wardian-dev.package.\"*\".debug=false",
 ];
 
-/// Maximum size of the output of one cargo command that is kept.
-const MAX_OUTPUT_BYTES: u64 = 64 << 20;
-
-/// Maximum length of one line that is reported as progress.
-const MAX_LINE_BYTES: usize = 64 << 10;
-
-/// A provider's package.
-#[derive(Clone, Debug)]
-pub struct CargoProject {
-    /// The directory of the package.
-    pub directory: PathBuf,
-    pub package: String,
-    pub address: ProviderAddress,
-    /// The directory for build results.
-    pub target_directory: PathBuf,
-}
-
-/// The profile with which a component is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BuildProfile {
-    Development,
-    Release,
-}
-
-/// The reason why a project cannot be read, built or tested.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CargoError {
-    #[error(
-        "the directory {} contains no Cargo.toml; name the directory of a provider, or create one with `wardian plugin new`",
-        .0.display()
-    )]
-    NoProject(PathBuf),
-    #[error("cargo was not found; install Rust, for example with rustup (https://rustup.rs)")]
-    NoCargo,
-    #[error("cargo cannot be run: {}", system_reason(.0))]
-    Cargo(io::Error),
-    #[error(
-        "the compiler's library for components is not installed; install it with `rustup target add {COMPONENT_TARGET}`"
-    )]
-    NoTarget,
-    #[error("cargo cannot read the project:\n\n{0}")]
-    Manifest(String),
-    #[error("{} defines no package, only a workspace; name the directory of the provider's package", .0.display())]
-    NoPackage(PathBuf),
-    #[error(
-        "the package {package} builds no component; add crate-type = [\"cdylib\", \"rlib\"] to [lib] in {}",
-        .manifest.display()
-    )]
-    NoComponent { package: String, manifest: PathBuf },
-    #[error(
-        "{} does not contain the provider's address; add it:\n\n[package.metadata.wardian]\naddress = \"acme/dns\"",
-        .0.display()
-    )]
-    NoAddress(PathBuf),
-    #[error("the address \"{address}\" in {} is not valid: {problem}", .manifest.display())]
-    Address { address: String, manifest: PathBuf, problem: String },
-    #[error("the build failed:\n\n{0}")]
-    Build(String),
-    #[error("tests failed:\n\n{0}")]
-    Tests(String),
-    #[error("cargo reported no component for the package {0}")]
-    NoArtifact(String),
-}
-
-/// The output of a cargo command.
-struct CargoOutput {
-    is_success: bool,
-    stdout: String,
-    stderr: String,
-}
-
-impl CargoProject {
-    /// Reads the package in a directory.
-    ///
-    /// # Errors
-    /// Returns an error if the directory contains no provider, or cargo is not installed.
-    pub async fn load(directory: &Path) -> Result<Self, CargoError> {
-        let manifest = directory.join("Cargo.toml");
-        let manifest =
-            std::fs::canonicalize(&manifest).map_err(|_| CargoError::NoProject(directory.to_owned()))?;
-        let mut command = cargo(directory, &["metadata", "--no-deps", "--format-version=1"]);
-        command.arg("--manifest-path").arg(&manifest);
-        let output = run(command, &mut |_| ()).await?;
-        if !output.is_success {
-            return Err(CargoError::Manifest(output.stderr));
-        }
-        let document: Value =
-            serde_json::from_str(&output.stdout).map_err(|error| CargoError::Manifest(error.to_string()))?;
-        Self::from_metadata(&document, &manifest)
+/// Reads the package in a directory.
+pub(super) async fn load(directory: &Path) -> Result<Project, ProjectError> {
+    let manifest = directory.join("Cargo.toml");
+    let mut command = cargo(directory, &["metadata", "--no-deps", "--format-version=1"]);
+    command.arg("--manifest-path").arg(&manifest);
+    let output = CARGO.run(&mut command, &mut |_| ()).await?;
+    if !output.is_success {
+        return Err(ProjectError::Manifest(output.stderr));
     }
+    let document: Value =
+        serde_json::from_str(&output.stdout).map_err(|error| ProjectError::Manifest(error.to_string()))?;
+    from_metadata(&document, &manifest)
+}
 
-    /// Reads the output of `cargo metadata`.
-    fn from_metadata(document: &Value, manifest: &Path) -> Result<Self, CargoError> {
-        let packages = document["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let is_own = |package: &&Value| package["manifest_path"].as_str().map(Path::new) == Some(manifest);
-        let package =
-            packages.iter().find(is_own).ok_or_else(|| CargoError::NoPackage(manifest.to_owned()))?;
-        let name = package["name"].as_str().unwrap_or_default().to_owned();
-        if !builds_component(package) {
-            return Err(CargoError::NoComponent { package: name, manifest: manifest.to_owned() });
-        }
-        let address = package["metadata"]["wardian"]["address"]
-            .as_str()
-            .ok_or_else(|| CargoError::NoAddress(manifest.to_owned()))?;
-        let address = ProviderAddress::parse(address).map_err(|problem| CargoError::Address {
-            address: address.to_owned(),
-            manifest: manifest.to_owned(),
-            problem: problem.to_string(),
-        })?;
-        let directory = manifest.parent().unwrap_or(Path::new(".")).to_owned();
-        let target_directory = match document["target_directory"].as_str() {
-            Some(path) => PathBuf::from(path),
-            None => directory.join("target"),
-        };
-        Ok(Self { directory, package: name, address, target_directory })
+/// Reads the output of `cargo metadata`.
+fn from_metadata(document: &Value, manifest: &Path) -> Result<Project, ProjectError> {
+    let packages = document["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_own = |package: &&Value| package["manifest_path"].as_str().map(Path::new) == Some(manifest);
+    let package = packages.iter().find(is_own).ok_or_else(|| ProjectError::NoPackage(manifest.to_owned()))?;
+    let name = package["name"].as_str().unwrap_or_default().to_owned();
+    if !builds_component(package) {
+        return Err(ProjectError::NoComponent { package: name, manifest: manifest.to_owned() });
     }
+    let address = package["metadata"]["wardian"]["address"]
+        .as_str()
+        .ok_or_else(|| ProjectError::NoAddress(manifest.to_owned()))?;
+    let address = ProviderAddress::parse(address).map_err(|problem| ProjectError::Address {
+        address: address.to_owned(),
+        manifest: manifest.to_owned(),
+        problem: problem.to_string(),
+    })?;
+    let directory = manifest.parent().unwrap_or(Path::new(".")).to_owned();
+    let results_directory = match document["target_directory"].as_str() {
+        Some(path) => PathBuf::from(path),
+        None => directory.join("target"),
+    };
+    Ok(Project { directory, name, address, results_directory, tool: BuildTool::Cargo })
+}
 
-    /// Builds the component, and returns its file. `progress` receives the lines that cargo prints.
-    ///
-    /// # Errors
-    /// Returns an error with the compiler's messages if the build fails.
-    pub async fn build(
-        &self,
-        profile: BuildProfile,
-        progress: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<PathBuf, CargoError> {
-        let mut command = cargo(&self.directory, &["build", "--lib", "--target", COMPONENT_TARGET]);
-        command.args(["--message-format=json-render-diagnostics", "--package", &self.package]);
-        match profile {
-            BuildProfile::Release => {
-                command.arg("--release");
-            }
-            BuildProfile::Development => {
-                command.args(["--profile", "wardian-dev"]);
-                for setting in DEVELOPMENT_PROFILE {
-                    command.args(["--config", setting]);
-                }
+/// Builds the component, and returns its file.
+pub(super) async fn build(
+    project: &Project,
+    profile: BuildProfile,
+    progress: &mut Progress<'_>,
+) -> Result<PathBuf, ProjectError> {
+    let mut command = cargo(&project.directory, &["build", "--lib", "--target", COMPONENT_TARGET]);
+    command.args(["--message-format=json-render-diagnostics", "--package", &project.name]);
+    match profile {
+        BuildProfile::Release => {
+            command.arg("--release");
+        }
+        BuildProfile::Development => {
+            command.args(["--profile", "wardian-dev"]);
+            for setting in DEVELOPMENT_PROFILE {
+                command.args(["--config", setting]);
             }
         }
-        let output = run(command, progress).await?;
-        if !output.is_success {
-            return Err(build_error(&output.stderr));
-        }
-        component_in_messages(&output.stdout, &self.directory)
-            .ok_or_else(|| CargoError::NoArtifact(self.package.clone()))
     }
+    let output = CARGO.run(&mut command, &mut |line| report(line, progress)).await?;
+    if !output.is_success {
+        return Err(build_error(&output.stderr));
+    }
+    component_in_messages(&output.stdout, &project.directory)
+        .ok_or_else(|| ProjectError::NoArtifact { program: CARGO.name, package: project.name.clone() })
+}
 
-    /// Runs the tests natively, and returns the number of tests that passed.
-    ///
-    /// # Errors
-    /// Returns an error with the output of the failed tests, or with the compiler's messages.
-    pub async fn test(&self, progress: &mut (dyn FnMut(&str) + Send)) -> Result<u64, CargoError> {
-        let command = cargo(&self.directory, &["test", "--package", &self.package]);
-        let output = run(command, progress).await?;
-        if output.is_success {
-            return Ok(passed_tests(&output.stdout));
-        }
-        let without_progress = without_progress(&output.stderr);
-        if output.stdout.contains("test result: FAILED") {
-            return Err(CargoError::Tests(format!("{}\n{without_progress}", output.stdout.trim_end())));
-        }
-        Err(CargoError::Build(without_progress))
+/// Runs the tests natively, and returns the number of tests that passed.
+pub(super) async fn test(project: &Project, progress: &mut Progress<'_>) -> Result<u64, ProjectError> {
+    let mut command = cargo(&project.directory, &["test", "--package", &project.name]);
+    let output = CARGO.run(&mut command, &mut |line| report(line, progress)).await?;
+    if output.is_success {
+        return Ok(passed_tests(&output.stdout));
     }
+    let without_progress = without_progress(&output.stderr);
+    if output.stdout.contains("test result: FAILED") {
+        let output = format!("{}\n{without_progress}", output.stdout.trim_end());
+        return Err(ProjectError::Tests { program: CARGO.name, output });
+    }
+    Err(ProjectError::Build { program: CARGO.name, output: without_progress })
 }
 
 fn cargo(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new("cargo");
-    command.args(arguments).current_dir(directory).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut command = Program::command(Path::new(CARGO.name), directory, arguments);
     command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
     command
 }
 
-async fn run(
-    mut command: Command,
-    progress: &mut (dyn FnMut(&str) + Send),
-) -> Result<CargoOutput, CargoError> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => CargoError::NoCargo,
-        _ => CargoError::Cargo(error),
-    };
-    let mut child = command.spawn().map_err(failed)?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (stdout, stderr) = tokio::join!(read(stdout), read_lines(stderr, progress));
-    let status = child.wait().await.map_err(failed)?;
-    Ok(CargoOutput {
-        is_success: status.success(),
-        stdout: String::from_utf8_lossy(&stdout.map_err(failed)?).into_owned(),
-        stderr: stderr.map_err(failed)?,
-    })
-}
-
-/// Reads a stream to its end, and keeps the first part of it.
-async fn read(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if let Some(mut stream) = stream {
-        (&mut stream).take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes).await?;
-        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
-    }
-    Ok(bytes)
-}
-
-/// Reads a stream line by line, and keeps the first part of it.
-async fn read_lines(
-    stream: Option<impl AsyncRead + Unpin>,
-    progress: &mut (dyn FnMut(&str) + Send),
-) -> io::Result<String> {
-    let mut text = String::new();
-    let Some(stream) = stream else { return Ok(text) };
-    let mut stream = BufReader::new(stream);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let limit = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
-        if (&mut stream).take(limit).read_until(b'\n', &mut line).await? == 0 {
-            return Ok(text);
-        }
-        let shown = String::from_utf8_lossy(&line);
-        progress(shown.trim_end());
-        if u64::try_from(text.len()).is_ok_and(|length| length < MAX_OUTPUT_BYTES) {
-            text.push_str(&shown);
-        }
+/// Reports the package that a line of cargo's output names.
+fn report(line: &str, progress: &mut Progress<'_>) {
+    if let Some(package) = line.trim_start().strip_prefix("Compiling ") {
+        progress(package.split(" (").next().unwrap_or(package));
     }
 }
 
@@ -282,10 +152,14 @@ fn component_in_messages(messages: &str, directory: &Path) -> Option<PathBuf> {
 
 /// Returns the error of a failed build. A missing library for the target has its own error, because the
 /// compiler's messages about it are long.
-fn build_error(stderr: &str) -> CargoError {
+fn build_error(stderr: &str) -> ProjectError {
     let lacks_target = stderr.contains(&format!("the `{COMPONENT_TARGET}` target may not be installed"))
         || stderr.contains("can't find crate for `core`");
-    if lacks_target { CargoError::NoTarget } else { CargoError::Build(without_progress(stderr)) }
+    if lacks_target {
+        ProjectError::NoTarget
+    } else {
+        ProjectError::Build { program: CARGO.name, output: without_progress(stderr) }
+    }
 }
 
 /// Removes the lines in which cargo reports its progress.
@@ -322,9 +196,9 @@ mod tests {
 
     const MANIFEST: &str = "/p/Cargo.toml";
 
-    fn metadata(package: Value) -> Result<CargoProject, CargoError> {
+    fn metadata(package: Value) -> Result<Project, ProjectError> {
         let document = json!({ "packages": [package], "target_directory": "/p/target" });
-        CargoProject::from_metadata(&document, Path::new(MANIFEST))
+        from_metadata(&document, Path::new(MANIFEST))
     }
 
     #[test]
@@ -334,7 +208,7 @@ mod tests {
             "metadata": { "wardian": { "address": "acme/dns" } } });
         let project = metadata(package).unwrap();
         assert_eq!(project.address.to_string(), "registry.terraform.io/acme/dns");
-        assert_eq!(project.target_directory, Path::new("/p/target"));
+        assert_eq!(project.results_directory, Path::new("/p/target"));
         assert_eq!(project.directory, Path::new("/p"));
     }
 
@@ -355,7 +229,7 @@ mod tests {
             let error = metadata(package).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
-        assert!(CargoProject::from_metadata(&json!(3), Path::new(MANIFEST)).is_err());
+        assert!(from_metadata(&json!(3), Path::new(MANIFEST)).is_err());
     }
 
     #[test]
@@ -375,8 +249,10 @@ mod tests {
         let stderr =
             "   Compiling a v1.0.0\nerror[E0425]: cannot find value\n  --> src/lib.rs:1:1\n    Finished x\n";
         assert_eq!(without_progress(stderr), "error[E0425]: cannot find value\n  --> src/lib.rs:1:1");
-        assert!(matches!(build_error("error[E0463]: can't find crate for `core`"), CargoError::NoTarget));
-        assert!(matches!(build_error("error: x"), CargoError::Build(text) if text == "error: x"));
+        assert!(matches!(build_error("error[E0463]: can't find crate for `core`"), ProjectError::NoTarget));
+        assert!(
+            matches!(build_error("error: x"), ProjectError::Build { output, .. } if output == "error: x")
+        );
         let stdout = "test result: ok. 3 passed; 0 failed;\n\ntest result: ok. 2 passed; 0 failed;\n";
         assert_eq!(passed_tests(stdout), 5);
     }

@@ -20,8 +20,8 @@ pub(crate) struct PluginNewArguments {
     /// The programming language: rust, go, js or python.
     #[arg(long, value_name = "LANGUAGE", default_value = "rust")]
     pub(crate) language: String,
-    /// Use the SDK in this directory instead of the released one. The environment variable
-    /// WARDIAN_SDK_PATH has the same effect.
+    /// Use the SDK in this directory, or in the directory with the SDKs of all languages, instead of the
+    /// released one. The environment variable WARDIAN_SDK_PATH has the same effect.
     #[arg(long, value_name = "DIR")]
     pub(crate) sdk_path: Option<PathBuf>,
     #[command(flatten)]
@@ -67,6 +67,19 @@ pub(crate) struct PluginDeclareArguments {
     /// run the command once for each.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// `plugin build`.
+#[derive(Args, Debug)]
+pub(crate) struct PluginBuildArguments {
+    /// The directory of the provider's project. By default the current directory.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) directory: PathBuf,
+    /// Copy the component to this file.
+    #[arg(long, alias = "o", value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }

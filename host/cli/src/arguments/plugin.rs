@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use wardian_address::{ProviderAddress, Version};
 
 use super::authoring::{
-    PluginCheckArguments, PluginComponentizeArguments, PluginDebugArguments, PluginDeclareArguments,
-    PluginDevArguments, PluginDocsArguments, PluginNewArguments,
+    PluginBuildArguments, PluginCheckArguments, PluginComponentizeArguments, PluginDebugArguments,
+    PluginDeclareArguments, PluginDevArguments, PluginDocsArguments, PluginNewArguments,
 };
 use super::options::ColorArguments;
 use super::serve::BundleArguments;
@@ -28,6 +28,10 @@ pub(crate) enum PluginCommand {
     /// Reads a component's file, or finds an installed or embedded plugin by its address. The
     /// plugin is not run.
     Inspect(PluginInspectArguments),
+    /// Build the component of a provider for a release.
+    ///
+    /// Starts the build tool of the project's language: cargo, go, componentize-qjs or componentize-py.
+    Build(PluginBuildArguments),
     /// Write a plugin as one file that Terraform and OpenTofu can run.
     ///
     /// The file is this program with the component appended. Put it into a mirror, named
@@ -57,8 +61,8 @@ pub(crate) enum PluginCommand {
     Declare(Box<PluginDeclareArguments>),
     /// Build a provider, plan its example and run its tests, after each change.
     ///
-    /// Starts `cargo`, overrides the provider with the built component, and grants it the capabilities
-    /// that it declares, for these plans only.
+    /// Starts the build tool of the project's language, overrides the provider with the built component,
+    /// and grants it the capabilities that it declares, for these plans only.
     Dev(PluginDevArguments),
     /// Write the documentation of a provider in the layout of provider registries.
     ///

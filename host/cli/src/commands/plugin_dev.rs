@@ -9,12 +9,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use wardian_address::ProviderAddress;
-use wardian_authoring::cargo_project::{BuildProfile, CargoProject};
+use wardian_authoring::project::{BuildProfile, Project};
 use wardian_declaration::inspect;
 use wardian_diagnostic::system_reason;
 use wardian_files::read_regular;
@@ -25,16 +24,13 @@ use wardian_printable::{PrintableText, printable};
 use crate::arguments::PluginDevArguments;
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
-use crate::component_file::{build, cargo_failure};
+use crate::component_file::{build, project_failure, show_package};
 use crate::failure::{Failure, Outcome, Status};
 use crate::file_watch::FileTimes;
 use crate::shell::{OutputKind, Paint, ViewOptions};
 
 /// Maximum size of the user's policy file.
 const MAX_POLICY_BYTES: u64 = 1 << 20;
-
-/// The names of directories that contain results, not sources.
-const RESULT_DIRECTORIES: [&str; 4] = ["target", ".git", ".terraform", "docs"];
 
 #[async_trait(?Send)]
 impl CommandSpec for PluginDevArguments {
@@ -57,7 +53,7 @@ impl CommandSpec for PluginDevArguments {
 
 async fn run(context: &CommandContext, arguments: &PluginDevArguments) -> Outcome {
     let project =
-        CargoProject::load(&arguments.directory).await.map_err(|error| cargo_failure(context, &error))?;
+        Project::load(&arguments.directory).await.map_err(|error| project_failure(context, &error))?;
     let mut session = Session::new(context, arguments, project)?;
     loop {
         // A file that changes while the project is built is noticed afterwards.
@@ -78,7 +74,7 @@ async fn run(context: &CommandContext, arguments: &PluginDevArguments) -> Outcom
 /// The state between two builds.
 struct Session<'a> {
     context: &'a CommandContext,
-    project: CargoProject,
+    project: Project,
     example: PathBuf,
     runs_tests: bool,
     no_color: bool,
@@ -89,11 +85,7 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(
-        context: &'a CommandContext,
-        arguments: &PluginDevArguments,
-        project: CargoProject,
-    ) -> Outcome<Self> {
+    fn new(context: &'a CommandContext, arguments: &PluginDevArguments, project: Project) -> Outcome<Self> {
         let example = project.directory.join(&arguments.example);
         if !example.is_dir() {
             let detail = format!(
@@ -103,7 +95,7 @@ impl<'a> Session<'a> {
             );
             return Err(Failure::error("No example configuration", detail));
         }
-        let directory = project.target_directory.join("wardian-dev-session");
+        let directory = project.results_directory.join("wardian-dev-session");
         let runs_tests = !arguments.no_tests;
         let no_color = arguments.view.no_color;
         Ok(Self { context, project, example, runs_tests, no_color, directory, granted: None })
@@ -112,35 +104,21 @@ impl<'a> Session<'a> {
     /// Returns the files whose changes start a new round.
     fn files(&self) -> FileTimes {
         let mut files = FileTimes::default();
-        let is_watched = |path: &Path| {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            !RESULT_DIRECTORIES.contains(&name)
-                && !name.starts_with("terraform.tfstate")
-                && !name.starts_with(".terraform")
-                && name != "Cargo.lock"
-                && path != self.project.target_directory
-        };
-        files.add_tree(&self.project.directory, &is_watched);
+        files.add_tree(&self.project.directory, &|path| self.project.is_source(path));
         files
     }
 
     /// Builds, plans and tests once.
     async fn round(&mut self) -> Outcome {
         let shell = &self.context.shell;
-        shell.say(printable!("Building {}...", self.project.package));
+        shell.say(printable!("Building {}...", self.project.name));
         let started = Instant::now();
         let component = build(self.context, &self.project, BuildProfile::Development).await?;
         let bytes = read_regular(&component, MAX_COMPONENT_BYTES).map_err(|error| {
             let detail = format!("{}: {}.", component.display(), system_reason(&error));
             Failure::error("Component cannot be read", detail)
         })?;
-        let megabytes = bytes.len() / 10_000;
-        shell.say(printable!(
-            "Built in {} ({}.{:02} MB).",
-            seconds(started.elapsed()),
-            megabytes / 100,
-            megabytes % 100
-        ));
+        shell.say(printable!("Built in {} ({}).", seconds(started.elapsed()), megabytes(bytes.len())));
         self.grant(&bytes)?;
         self.write("cli.tfrc", &cli_configuration(&self.project.address, &component))?;
         let is_planned = self.plan().await?;
@@ -226,20 +204,18 @@ impl<'a> Session<'a> {
         let shell = &self.context.shell;
         shell.say("\nTesting...");
         let started = Instant::now();
-        let for_lines = Arc::clone(shell);
-        let mut progress = move |line: &str| {
-            if let Some(package) = line.trim_start().strip_prefix("Compiling ") {
-                let name = package.split(" (").next().unwrap_or(package);
-                for_lines.say(for_lines.paint(Paint::Faint, printable!("  compiling {name}")));
-            }
-        };
-        let passed = match self.project.test(&mut progress).await {
-            Ok(count) => {
-                shell.say(printable!("{count} unit tests passed in {}.", seconds(started.elapsed())));
+        let passed = match self.project.test(&mut show_package(self.context)).await {
+            Ok(summary) => {
+                let time = seconds(started.elapsed());
+                match summary.passed {
+                    Some(1) => shell.say(printable!("1 unit test passed in {time}.")),
+                    Some(count) => shell.say(printable!("{count} unit tests passed in {time}.")),
+                    None => shell.say(printable!("The unit tests passed in {time}.")),
+                }
                 true
             }
             Err(error) => {
-                shell.failure(&cargo_failure(self.context, &error));
+                shell.failure(&project_failure(self.context, &error));
                 false
             }
         };
@@ -274,7 +250,13 @@ fn has_test_files(example: &Path) -> bool {
         .any(|directory| fs::read_dir(directory).into_iter().flatten().flatten().any(is_test))
 }
 
-fn seconds(elapsed: Duration) -> String {
+/// Returns a size in megabytes, with two decimal places.
+pub(super) fn megabytes(bytes: usize) -> String {
+    let hundredths = bytes / 10_000;
+    format!("{}.{:02} MB", hundredths / 100, hundredths % 100)
+}
+
+pub(super) fn seconds(elapsed: Duration) -> String {
     format!("{:.1} s", elapsed.as_secs_f64())
 }
 

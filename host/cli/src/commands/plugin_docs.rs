@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use wardian_app::sentence;
-use wardian_authoring::cargo_project::{BuildProfile, CargoProject};
 use wardian_authoring::documentation::layout::LayoutProblem;
 use wardian_authoring::documentation::{
     Documentation, DocumentationError, PageDifference, ProviderDocumentation, layout,
 };
+use wardian_authoring::project::{BuildProfile, Project};
 use wardian_diagnostic::Diagnostic;
 use wardian_printable::printable;
 
 use crate::arguments::PluginDocsArguments;
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
-use crate::component_file::{FileProvider, build, cargo_failure};
+use crate::component_file::{FileProvider, build, project_failure};
 use crate::failure::{Failure, Outcome, Status};
 use crate::shell::{OutputKind, ViewOptions};
 
@@ -89,7 +89,7 @@ async fn provider(
         let provider = FileProvider::load(context, path, arguments.address.as_ref()).await?;
         return Ok((context.app.directory.clone(), provider));
     }
-    let project = CargoProject::load(path).await.map_err(|error| cargo_failure(context, &error))?;
+    let project = Project::load(path).await.map_err(|error| project_failure(context, &error))?;
     let component = build(context, &project, BuildProfile::Development).await?;
     let address = arguments.address.as_ref().unwrap_or(&project.address);
     let provider = FileProvider::load(context, &component, Some(address)).await?;

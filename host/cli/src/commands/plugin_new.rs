@@ -63,7 +63,11 @@ fn run(context: &CommandContext, arguments: &PluginNewArguments) -> Outcome {
         "\nNext, build the provider, plan its example, and run its tests after each change:"
     ));
     let program = shell.product().command();
-    shell.say(printable!("  cd {}\n  {program} plugin dev", project.directory.display()));
+    shell.say(printable!("  cd {}", project.directory.display()));
+    for command in project.setup_commands {
+        shell.say(printable!("  {command}"));
+    }
+    shell.say(printable!("  {program} plugin dev"));
     shell.say(printable!("\nTo build a release:"));
     shell.say(printable!("  {}", project.build_command));
     Ok(Status::Success)

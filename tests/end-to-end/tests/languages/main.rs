@@ -10,6 +10,7 @@
 //! `WARDIAN_TEST_LANGUAGES` names a directory with other components.
 
 mod case;
+mod equal_bytes;
 mod errors;
 mod network;
 mod provider;

@@ -2,10 +2,25 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use wardian_end_to_end::{Project, test_guest};
 
 pub(crate) const ADDRESS: &str = "example.com/acme/inventory";
+
+/// A configuration that only requires the provider.
+const REQUIREMENT: &str = r#"
+terraform {
+  required_providers {
+    inventory = {
+      source = "example.com/acme/inventory"
+    }
+  }
+}
+"#;
+
+/// Whether the component in each language has been compiled.
+static COMPILED: [OnceLock<()>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -47,14 +62,25 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
-    /// Returns the provider in a language. Prints the reason if its component does not exist.
+    /// Returns the provider in a language, whose component is compiled. Prints the reason if the component
+    /// does not exist.
     pub(crate) fn find(language: Language) -> Option<Self> {
         let component = match std::env::var_os("WARDIAN_TEST_LANGUAGES") {
             Some(directory) => existing(PathBuf::from(directory).join(language.file())),
             None if language == Language::Rust => test_guest("inventory"),
             None => existing(recordings().join(language.file())),
         };
-        Some(Self { language, component: component? })
+        let provider = Self { language, component: component? };
+        // Otherwise, tests that run at the same time would all compile the component.
+        let compiled = Language::ALL.iter().position(|one| *one == language).map(|index| &COMPILED[index]);
+        if let Some(compiled) = compiled {
+            compiled.get_or_init(|| {
+                let project = provider.project();
+                project.write("main.tf", REQUIREMENT);
+                project.run("providers schema -json").success();
+            });
+        }
+        Some(provider)
     }
 
     /// Creates a project that uses the provider.

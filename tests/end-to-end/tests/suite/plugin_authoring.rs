@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use wardian_end_to_end::{Project, assert_seen, assert_seen_text, component_toolchain, test_guest};
+use wardian_end_to_end::{Project, assert_seen_text, component_toolchain, test_guest};
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
@@ -31,17 +31,32 @@ fn files(directory: &Path) -> Vec<String> {
     found
 }
 
+/// The languages of `plugin new`, each with the file that names its dependencies.
+const LANGUAGES: [(&str, &str); 4] =
+    [("rust", "Cargo.toml"), ("go", "go.mod"), ("js", "package.json"), ("python", "pyproject.toml")];
+
 #[test]
-fn plugin_new_creates_a_project() {
-    let project = Project::new(&[]);
-    assert_seen!("plugin_new", project.run("plugin new acme/dns").success());
-    let created = files(&project.path("terraform-provider-dns"));
-    let manifest = project.read("terraform-provider-dns/Cargo.toml");
-    assert!(manifest.contains("address = \"registry.terraform.io/acme/dns\""), "{manifest}");
-    assert!(created.contains(&".github/workflows/release.yml".to_owned()), "{created:?}");
-    // The created configurations are valid and formatted.
-    project.run("fmt -check -recursive terraform-provider-dns").success();
-    project.run("policy check terraform-provider-dns/examples/basic/wardian.policy.hcl").success();
+fn plugin_new_creates_a_project_in_each_language() {
+    for (language, manifest) in LANGUAGES {
+        let project = Project::new(&[]);
+        let created = project.run(&format!("plugin new acme/dns -language={language}")).success();
+        let read = |file: &str| project.read(&format!("terraform-provider-dns/{file}"));
+        let mut text = format!("{}\n----- {manifest}\n{}", created.text(), read(manifest));
+        if language != "rust" {
+            let _ = write!(text, "----- wardian.json\n{}", read("wardian.json"));
+        }
+        assert_seen_text!(format!("plugin_new_{language}"), text);
+        // Each file that is printed exists, and no other file.
+        let files = files(&project.path("terraform-provider-dns"));
+        let printed: Vec<&str> = created.out.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+        assert_eq!(files, printed[..files.len()], "{language}");
+        for file in [".github/workflows/ci.yml", ".github/workflows/release.yml", ".gitignore", "README.md"] {
+            assert!(files.iter().any(|one| one == file), "{language}: {file}");
+        }
+        // The created configurations are valid and formatted.
+        project.run("fmt -check -recursive terraform-provider-dns").success();
+        project.run("policy check terraform-provider-dns/examples/basic/wardian.policy.hcl").success();
+    }
 }
 
 #[test]
@@ -54,9 +69,9 @@ fn plugin_new_explains_why_a_project_cannot_be_created() {
         "plugin new my-cloud",
         "plugin new Dns",
         "plugin new terraform",
-        "plugin new dns -language=go",
         "plugin new dns -language=cobol",
         "plugin new dns -sdk-path=taken",
+        "plugin new dns -language=python -sdk-path=taken",
     ] {
         let _ = writeln!(text, "{}", project.run(line).ended_with(1).text());
     }
@@ -407,12 +422,29 @@ fn plugin_dev_builds_plans_and_tests_a_new_project() {
 fn plugin_dev_explains_what_is_missing() {
     let project = Project::new(&[("empty/notes.txt", "")]);
     let mut text = project.run("plugin dev empty -once").ended_with(1).text();
-    // Without cargo.
-    project.run("plugin new dns").success();
-    let without_cargo =
-        project.run_with("plugin dev terraform-provider-dns -once", "", &[("PATH", "/nonexistent")]);
-    text += &without_cargo.ended_with(1).text();
+    // Without toolchains: neither in PATH nor in the project.
+    for (language, _) in LANGUAGES {
+        project.run(&format!("plugin new dns {language} -language={language}")).success();
+        for line in [format!("plugin dev {language} -once"), format!("plugin build {language}")] {
+            text += &project.run_with(&line, "", &[("PATH", "/nonexistent")]).ended_with(1).text();
+        }
+    }
     assert_seen_text!("plugin_dev_errors", text);
+}
+
+#[test]
+fn plugin_build_explains_wrong_settings() {
+    let project = Project::new(&[("dns/go.mod", "module dns\n")]);
+    let mut text = project.run("plugin build dns").ended_with(1).text();
+    for settings in [
+        "{ \"address\": \"acme/dns\",\n  \"capability\": [] }\n",
+        "{ \"address\": \"a/b/c/d\" }\n",
+        "{ \"capabilities\": [] }\n",
+    ] {
+        project.write("dns/wardian.json", settings);
+        text += &project.run("plugin build dns").ended_with(1).text();
+    }
+    assert_seen_text!("plugin_build_settings", text);
 }
 
 const RANDOM: &str = "resource \"random_id\" \"a\" {\n  byte_length = 8\n}\n";

@@ -1,13 +1,12 @@
 //! Measures the components: size, first compilation, and a plan of 1,000 resource instances.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
 
-use super::Component;
+use super::{Component, columns, megabytes, optional_seconds, seconds};
 use crate::measure::{self, Measurement};
 use crate::process;
 
@@ -17,12 +16,12 @@ const RUNS: usize = 3;
 
 /// Measures the components, and returns the table.
 pub(super) fn table(binary: &Path, target: &Path, components: &[Component]) -> Result<String> {
-    let mut text = format!(
-        "\n{:<12} {:>9} {:>8} {:>14} {:>14} {:>16} {:>8}\n",
-        "", "size", "build", "first compile", "plan of 1", "plan of 1,000", "memory"
-    );
+    let header =
+        ["", "size", "clean build", "rebuild", "first compile", "plan of 1", "plan of 1,000", "memory"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
     for component in components {
-        let project = target.join("measurement").join(component.language);
+        let name = component.language.name();
+        let project = target.join("measurement").join(name);
         if project.exists() {
             fs::remove_dir_all(&project)?;
         }
@@ -41,23 +40,18 @@ pub(super) fn table(binary: &Path, target: &Path, components: &[Component]) -> R
         let second = fastest(binary, &project)?;
         write_configuration(&project, INSTANCES)?;
         let many = fastest(binary, &project)?;
-        #[expect(clippy::cast_precision_loss, reason = "a size in megabytes")]
-        let megabytes = |bytes: u64| format!("{:.2} MB", bytes as f64 / 1e6);
-        let build = component.build.map_or("-".to_owned(), |time| format!("{:.1} s", time.as_secs_f64()));
-        let compile = first.wall.saturating_sub(second.wall);
-        let _ = writeln!(
-            text,
-            "{:<12} {:>9} {:>8} {:>12.2} s {:>12.2} s {:>14.2} s {:>8}",
-            component.language,
+        rows.push(vec![
+            name.to_owned(),
             megabytes(fs::metadata(&component.file)?.len()),
-            build,
-            compile.as_secs_f64(),
-            second.wall.as_secs_f64(),
-            many.wall.as_secs_f64(),
-            format!("{:.0} MB", f64::from(u32::try_from(many.peak_bytes >> 10)?) / 1024.0),
-        );
+            seconds(component.build.clean),
+            optional_seconds(component.build.incremental),
+            seconds(first.wall.saturating_sub(second.wall)),
+            seconds(second.wall),
+            seconds(many.wall),
+            format!("{} MB", many.peak_bytes >> 20),
+        ]);
     }
-    Ok(text)
+    Ok(columns(&rows))
 }
 
 fn write_configuration(project: &Path, count: u32) -> Result<()> {

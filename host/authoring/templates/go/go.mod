@@ -1,0 +1,5 @@
+module terraform-provider-@@name@@
+
+go 1.24
+
+@@sdk@@

@@ -1,0 +1,9 @@
+package provider
+
+import "testing"
+
+func TestSchemasHaveNoContradictions(t *testing.T) {
+	if err := New().Check(); err != nil {
+		t.Error(err)
+	}
+}
