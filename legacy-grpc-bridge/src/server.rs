@@ -88,23 +88,6 @@ pub enum ServeError {
     Socket(#[from] io::Error),
 }
 
-/// What this process has to report to the host's user in addition to the diagnostics of the provider, such as
-/// accesses that its policy denied: the host shows no other output of the process.
-pub trait ServerNotes: Send + Sync {
-    /// Returns what was not returned before. It is added to the response of the current call.
-    fn take(&self) -> PluginDiagnostics;
-}
-
-/// A process that reports nothing of its own.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoNotes;
-
-impl ServerNotes for NoNotes {
-    fn take(&self) -> PluginDiagnostics {
-        PluginDiagnostics::new()
-    }
-}
-
 /// Serves a provider to the host that started this process, until the host requests it to exit.
 /// `versions` contains the protocol versions that may be served, the preferred one first; the
 /// handshake is written to `out`.
@@ -114,7 +97,6 @@ impl ServerNotes for NoNotes {
 /// of its calls.
 pub async fn serve(
     provider: Arc<dyn Provider>,
-    notes: Arc<dyn ServerNotes>,
     versions: &[ProtocolVersion],
     host: &HostHandshake,
     out: &mut (dyn Write + Send),
@@ -143,7 +125,7 @@ pub async fn serve(
     };
     writeln!(out, "1|{number}|unix|{}|grpc|{certificate}", socket.display())?;
     out.flush()?;
-    let service = Arc::new(Service { provider: Arc::clone(&provider), version, notes });
+    let service = Arc::new(Service { provider: Arc::clone(&provider), version });
     let guests =
         Guests { service, acceptor: acceptor.map(Arc::new), end: Arc::default(), present: Arc::default() };
     guests.receive(&listener).await;

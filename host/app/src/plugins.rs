@@ -25,7 +25,7 @@ use wardian_plugin::{
     CallContext, FileGate, MistakeKind, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource,
     StateStorePlugin, schema_mistakes,
 };
-use wardian_policy::{NativePlugins, PluginPolicy, Policy};
+use wardian_policy::{CapabilityRequest, NativePlugins, PluginPolicy, Policy};
 use wardian_sandbox::{
     CacheDirectories, Compiler, CompilerProcess, DeclaredCapabilities, EngineSettings, Grants, InProcess,
     LoadEvent, LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,
@@ -342,7 +342,10 @@ impl Plugins {
             let (sandbox, component, name) = (Arc::clone(&self.sandbox), component.clone(), name.clone());
             let (monitor, directory) = (plugin.monitor.clone(), self.working_directory.clone());
             let load = move || {
-                let declared = declared_capabilities(&component, &directory)?;
+                let (declared, requests) = declared_capabilities(&component, &directory)?;
+                if let Some(monitor) = &monitor {
+                    monitor.set_declared(requests);
+                }
                 let (digest, policy) = (*component.sha256.as_bytes(), monitor.as_ref().map(Monitor::policy));
                 sandbox
                     .load(name, component.bytes(), Some(digest), policy, &tell)
@@ -359,23 +362,28 @@ impl Plugins {
     }
 }
 
-/// Returns the capabilities that a component declares. Embedded components declare what they import.
+/// Returns the capabilities that a component declares, and the declared requests. Embedded components
+/// declare what they import.
 fn declared_capabilities(
     component: &ComponentArtifact,
     directory: &Path,
-) -> Result<DeclaredCapabilities, String> {
+) -> Result<(DeclaredCapabilities, Vec<CapabilityRequest>), String> {
     if matches!(component.origin, PluginOrigin::Embedded) {
-        return Ok(DeclaredCapabilities::default());
+        return Ok(Default::default());
     }
     let found = match wardian_declaration::inspect(component.bytes(), directory) {
         Ok(found) => found,
         // The sandbox describes bytes that are not a component.
         Err(InspectError::NotAComponent | InspectError::Invalid(_) | InspectError::Limit(_)) => {
-            return Ok(DeclaredCapabilities::default());
+            return Ok(Default::default());
         }
         Err(error) => return Err(error.to_string()),
     };
-    Ok(DeclaredCapabilities { network: found.declares("network"), filesystem: found.declares("filesystem") })
+    let declared = DeclaredCapabilities {
+        network: found.declares("network"),
+        filesystem: found.declares("filesystem"),
+    };
+    Ok((declared, found.declaration.requests))
 }
 
 #[async_trait]

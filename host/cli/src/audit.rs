@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use wardian_app::sentence;
 use wardian_diagnostic::Diagnostic;
-use wardian_legacy_grpc_bridge::server::ServerNotes;
-use wardian_monitor::{AuditLog, DeniedUse};
-use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Severity};
-use wardian_policy::POLICY_FILE_NAME;
+use wardian_monitor::DeniedUse;
+use wardian_policy::{POLICY_FILE_NAME, Remedy};
 
 use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
@@ -39,44 +36,6 @@ pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
     }
 }
 
-/// Reports the denials of a served plugin to the host that it serves, each once. The host shows no report at
-/// the end, and the plugin's own error names no rule.
-pub(crate) struct DenialNotes {
-    log: Arc<AuditLog>,
-    program: &'static str,
-    reported: Mutex<BTreeSet<String>>,
-}
-
-impl DenialNotes {
-    pub(crate) fn new(context: &CommandContext) -> Self {
-        let program = context.shell.product().command();
-        Self { log: Arc::clone(&context.app.audit_log), program, reported: Mutex::default() }
-    }
-}
-
-impl ServerNotes for DenialNotes {
-    fn take(&self) -> PluginDiagnostics {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut new = self.log.denials();
-        new.retain(|denied| {
-            let DeniedUse { record, .. } = denied;
-            reported.insert(format!(
-                "{:?}",
-                (&record.plugin, record.capability, &record.target, &record.access, &record.arguments)
-            ))
-        });
-        if new.is_empty() {
-            return PluginDiagnostics::new();
-        }
-        vec![PluginDiagnostic {
-            severity: Severity::Warning,
-            summary: "Denied by policy".to_owned(),
-            detail: denials_text(&new, self.program),
-            attribute: None,
-        }]
-    }
-}
-
 /// Returns the text that lists each denied access once and how to allow it.
 fn denials_text(denials: &[DeniedUse], program: &str) -> String {
     let mut text = String::from("Plugins requested access that no policy grants, and were denied:\n");
@@ -91,10 +50,22 @@ fn denials_text(denials: &[DeniedUse], program: &str) -> String {
         let _ = writeln!(text, " - and {more} more");
     }
     let (mut commands, mut rules) = (Vec::new(), BTreeSet::new());
+    let (mut declared, mut higher) = (BTreeSet::new(), BTreeSet::new());
     for denied in denials.iter().take(MAX_REPORTED_DENIALS) {
         match GrantCommand::for_denied_use(denied) {
             Some(command) => commands.push(command),
-            None => rules.extend(denied.rule_to_add.as_deref()),
+            None => match &denied.remedy {
+                Some(Remedy::DeclaredGrants) => declared.extend([&*denied.record.plugin]),
+                Some(Remedy::Rule(rule)) => rules.extend([&**rule]),
+                Some(Remedy::RuleInFile { file, rule }) => _ = higher.insert((&**file, &**rule)),
+                None => {}
+            },
+        }
+    }
+    if !declared.is_empty() {
+        text.push_str("\nThe plugin declares this access. If you trust the plugin with everything that it declares, grant it with:\n\n");
+        for plugin in declared {
+            let _ = writeln!(text, "  {program} policy grant {plugin}");
         }
     }
     if !commands.is_empty() {
@@ -113,6 +84,13 @@ fn denials_text(denials: &[DeniedUse], program: &str) -> String {
         for rule in rules {
             text.push_str(rule);
         }
+    }
+    for (file, rule) in higher {
+        let _ = write!(
+            text,
+            "\nIf you trust the plugin with this access, add a rule to {file}, without which no other policy \
+             file can grant it:\n\n{rule}"
+        );
     }
     text.trim_end().to_owned()
 }

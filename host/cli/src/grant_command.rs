@@ -12,6 +12,7 @@ use wardian_access::FileOperation;
 use wardian_diagnostic::SourceFile;
 use wardian_lang::{Block, EmptyScope, Expression, parse_body};
 use wardian_monitor::DeniedUse;
+use wardian_policy::Remedy;
 
 /// A call that changes a resource. It reads a file before it writes the file.
 const CHANGING_CALL: &str = "apply-resource-change";
@@ -30,7 +31,8 @@ impl GrantCommand {
     /// Returns the command for a denied access, if there is a rule for the access that can be
     /// expressed in options.
     pub(crate) fn for_denied_use(denied: &DeniedUse) -> Option<Self> {
-        let mut command = Self::from_rule(denied.rule_to_add.as_deref()?)?;
+        let Some(Remedy::Rule(rule)) = &denied.remedy else { return None };
+        let mut command = Self::from_rule(rule)?;
         if command.capability != "filesystem" || command.is_for_socket() {
             return Some(command);
         }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use wardian_policy::Remedy;
+
 use crate::denials::{Denials, DeniedUse};
 use crate::record::Record;
 use crate::summary::Summary;
@@ -124,11 +126,11 @@ impl AuditLog {
         self.summarized_lock(record).append(record)
     }
 
-    pub(crate) fn deny(&self, record: &Record, rule_to_add: impl FnOnce() -> Option<String>) {
+    pub(crate) fn deny(&self, record: &Record, remedy: impl FnOnce() -> Option<Remedy>) {
         let mut inner = self.summarized_lock(record);
         // The error is stored and reported at the end of the run.
         let _ = inner.append(record);
-        inner.denials.add(record, rule_to_add);
+        inner.denials.add(record, remedy);
     }
 
     fn summarized_lock(&self, record: &Record) -> MutexGuard<'_, Inner> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use wardian_policy::Remedy;
+
 use crate::record::Record;
 
 /// Maximum number of different denials, since a plugin may try millions of names.
@@ -12,8 +14,8 @@ const MAX_DENIALS: usize = 1_000;
 pub struct DeniedUse {
     /// The first record.
     pub record: Record,
-    /// A rule that would allow the access, if such a rule can be written.
-    pub rule_to_add: Option<String>,
+    /// The change of a policy that would allow the access, if there is one.
+    pub remedy: Option<Remedy>,
     pub count: u64,
 }
 
@@ -33,7 +35,7 @@ struct Key {
 }
 
 impl Denials {
-    pub(crate) fn add(&mut self, record: &Record, rule_to_add: impl FnOnce() -> Option<String>) {
+    pub(crate) fn add(&mut self, record: &Record, remedy: impl FnOnce() -> Option<Remedy>) {
         let key = Key {
             plugin: record.plugin.clone(),
             resource: record.resource.clone(),
@@ -47,7 +49,7 @@ impl Denials {
             Some(known) => known.count += 1,
             None if is_full => {}
             None => {
-                let new = DeniedUse { record: record.clone(), rule_to_add: rule_to_add(), count: 1 };
+                let new = DeniedUse { record: record.clone(), remedy: remedy(), count: 1 };
                 self.by_use.insert(key, new);
             }
         }

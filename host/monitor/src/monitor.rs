@@ -1,9 +1,9 @@
 //! Authorizes accesses, and records each decision.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -11,8 +11,8 @@ use wardian_access::{
     AccessRequest, Denied, EnvironmentName, Host, NetworkRequest, ProtectedClasses, Scheme,
 };
 use wardian_address::ProviderAddress;
-use wardian_plugin::PluginCall;
-use wardian_policy::{Decision, Denial, PluginPolicy, Policy};
+use wardian_plugin::{PluginCall, PluginDiagnostic};
+use wardian_policy::{CapabilityRequest, Decision, Denial, PluginPolicy, Policy, Remedy, grant_block};
 
 use crate::audit_log::AuditLog;
 use crate::record::{Capability, Outcome, Record, RecordedTarget, class_names};
@@ -42,11 +42,12 @@ struct Inner {
     policy: PluginPolicy,
     identity: PluginIdentity,
     log: Arc<AuditLog>,
+    declared: OnceLock<Vec<CapabilityRequest>>,
 }
 
 impl Monitor {
     pub fn new(policy: PluginPolicy, identity: PluginIdentity, log: Arc<AuditLog>) -> Self {
-        Self { inner: Arc::new(Inner { policy, identity, log }) }
+        Self { inner: Arc::new(Inner { policy, identity, log, declared: OnceLock::new() }) }
     }
 
     /// Creates a monitor that denies every access and records nothing.
@@ -60,6 +61,12 @@ impl Monitor {
     pub(crate) fn without_log(&self) -> Self {
         let Inner { policy, identity, .. } = &*self.inner;
         Self::new(policy.clone(), identity.clone(), Arc::new(AuditLog::disabled()))
+    }
+
+    /// Sets the capability requests that the plugin declares, once. They determine how a denied access
+    /// can be allowed, and grant nothing.
+    pub fn set_declared(&self, requests: Vec<CapabilityRequest>) {
+        let _ = self.inner.declared.set(requests);
     }
 
     pub fn policy(&self) -> &PluginPolicy {
@@ -226,16 +233,56 @@ impl Monitor {
         record.protected = class_names(denial.protected);
         record.rule = denial.rule().map(ToString::to_string);
         record.reason = Some(redacted(calls, reason.clone()));
-        let lacks_grant = denial.is_missing_grant();
-        let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(granted, address)).flatten();
+        let declared = self.inner.declared.get().map_or(&[][..], Vec::as_slice);
+        let remedy = self.inner.policy.remedy(denial, (granted, address), declared);
+        let rule_to_add = denial.is_missing_grant().then(|| self.inner.policy.rule_for(granted, address));
         // A suggested rule in which a value is redacted would not allow the access.
-        let can_be_shown = |rule: &String| {
-            let is_unchanged = |call: &PluginCall| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
+        let can_be_shown = |remedy: &Remedy| {
+            let is_unchanged = |call: &PluginCall| {
+                let rule = remedy.rule().unwrap_or_default();
+                matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule)
+            };
             calls.iter().all(is_unchanged)
         };
+        let remedy = remedy.filter(can_be_shown);
         log(&record);
-        self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
-        Denied { reason, rule_to_add }
+        if let [call] = calls {
+            self.add_notice(call, record.reason.as_deref().unwrap_or_default(), remedy.as_ref());
+        }
+        self.inner.log.deny(&record, || remedy);
+        Denied { reason, rule_to_add: rule_to_add.flatten() }
+    }
+
+    /// Adds the denial to the response of the call, if the host of the call needs it there.
+    fn add_notice(&self, call: &PluginCall, reason: &str, remedy: Option<&Remedy>) {
+        let Some(notices) = call.context.notices() else { return };
+        let file = self.inner.policy.root_module_file();
+        let file = file.display();
+        let mut text = format!("{reason}.");
+        match remedy {
+            None => {}
+            Some(Remedy::RuleInFile { file, rule }) => {
+                let _ = write!(text, "\n\nTo allow the access, add this rule to {file}:\n\n{rule}");
+            }
+            Some(remedy) => {
+                let rule = remedy.rule().map_or_else(|| self.declared_rules(), str::to_owned);
+                if self.inner.policy.has_root_module_file() {
+                    let _ = write!(text, "\n\nTo allow the access, add this rule to {file}:\n\n{rule}");
+                } else {
+                    let _ = write!(
+                        text,
+                        "\n\nTo allow the access, create {file} with this content:\n\notherwise = \"defer\"\n\n{rule}"
+                    );
+                }
+            }
+        }
+        notices.add(PluginDiagnostic::warning("Denied by policy", text.trim_end()));
+    }
+
+    /// Returns the grants that the plugin declares, as a block of a policy.
+    fn declared_rules(&self) -> String {
+        let declared: Vec<&CapabilityRequest> = self.inner.declared.get().into_iter().flatten().collect();
+        grant_block(&self.inner.identity.address, &declared)
     }
 
     fn record(

@@ -149,7 +149,7 @@ fn sensitive_values_are_redacted_in_records() {
     assert_eq!(refused.target, "(sensitive value)");
     let all = format!("{:?}", (host, process, refused, logged.log.denials()));
     assert!(!all.contains("t0ken"), "{all}");
-    assert!(logged.log.denials().iter().all(|denied| denied.rule_to_add.is_none()));
+    assert!(logged.log.denials().iter().all(|denied| denied.remedy.is_none()));
 }
 
 #[test]

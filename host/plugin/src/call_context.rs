@@ -13,6 +13,7 @@ use tracing::Span;
 use tracing::field::Empty;
 use wardian_value::{Str, Value};
 
+use crate::notices::CallNotices;
 use crate::redaction::SensitiveValues;
 use crate::state_recorder::{ContextRecorder, ObjectRecorder};
 
@@ -22,6 +23,7 @@ pub struct CallContext {
     address: Option<Arc<str>>,
     sensitive_values: SensitiveValues,
     recorder: ContextRecorder,
+    notices: Option<CallNotices>,
 }
 
 impl CallContext {
@@ -46,6 +48,17 @@ impl CallContext {
     /// Returns the recorder of the object's states, if the call changes an object.
     pub fn recorder(&self) -> Option<&Arc<dyn ObjectRecorder>> {
         self.recorder.0.as_ref()
+    }
+
+    /// Returns a context for a call whose response contains the host's own diagnostics.
+    #[must_use]
+    pub fn with_notices(&self, notices: CallNotices) -> Self {
+        Self { notices: Some(notices), ..self.clone() }
+    }
+
+    /// Returns the collection of the host's diagnostics about the call, if its response contains them.
+    pub fn notices(&self) -> Option<&CallNotices> {
+        self.notices.as_ref()
     }
 
     /// Returns the address of the object.

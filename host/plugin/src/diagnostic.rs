@@ -30,6 +30,11 @@ impl PluginDiagnostic {
         Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), attribute: None }
     }
 
+    /// Creates a warning about the call as a whole.
+    pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(summary, detail) }
+    }
+
     /// Whether the severity is [`Severity::Error`].
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

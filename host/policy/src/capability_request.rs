@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_access::FileOperation;
+use wardian_access::{AccessRequest, FileOperation, ProtectedClasses};
 use wardian_diagnostic::SourceFile;
 use wardian_printable::escape::{Extent, escape};
 
@@ -181,6 +182,17 @@ impl CapabilityRequest {
     /// Renders the request as a block without indentation; `verb` is `allow` in a policy.
     pub fn block(&self, verb: &str) -> String {
         block(verb, &self.capability, &self.arguments)
+    }
+
+    /// Returns whether a grant of the request allows an access to files of these classes, or to a host with
+    /// this resolved address.
+    pub(crate) fn grants(
+        &self,
+        access: &AccessRequest,
+        classes: ProtectedClasses,
+        address: Option<IpAddr>,
+    ) -> bool {
+        self.rule.matches(access, classes, address)
     }
 
     /// Returns whether `others` include the whole request. May return false negatives.

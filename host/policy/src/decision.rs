@@ -51,6 +51,8 @@ pub struct Denial {
     /// The classes of protected files that the request concerns.
     pub protected: ProtectedClasses,
     pub reason: DenialReason,
+    /// The file that has to grant the request, if the root module's policy cannot.
+    higher_file: Option<Arc<str>>,
 }
 
 /// The reason why a request is denied.
@@ -94,7 +96,23 @@ impl Denial {
         protected: ProtectedClasses,
         reason: DenialReason,
     ) -> Self {
-        Self { plugin: plugin.clone(), request: request.to_string(), protected, reason }
+        Self {
+            plugin: plugin.clone(),
+            request: request.to_string(),
+            protected,
+            reason,
+            higher_file: None,
+        }
+    }
+
+    /// Returns a denial that only a policy file of a higher level than the root module's can change.
+    pub(crate) fn with_higher_file(self, level: Level, file: &Arc<str>) -> Self {
+        let higher_file = (level != Level::RootModule).then(|| Arc::clone(file));
+        Self { higher_file, ..self }
+    }
+
+    pub(crate) fn higher_file(&self) -> Option<&Arc<str>> {
+        self.higher_file.as_ref()
     }
 
     /// Whether another rule could allow the request: no rule denies it, and only a grant is

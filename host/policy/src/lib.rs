@@ -45,6 +45,7 @@ mod policy_edit;
 mod policy_synthesis;
 mod protected;
 mod publisher;
+mod remedy;
 mod rule;
 mod settings;
 mod source_location;
@@ -76,6 +77,7 @@ pub use policy_synthesis::{
 pub use protected::classes_of_file_name;
 pub use protected::content::{MAX_CONTENT_HEADER_LENGTH, recognize_content};
 pub use publisher::{IdentityChange, IdentityPart, PublisherIdentity, PublisherIdentityError};
+pub use remedy::Remedy;
 pub use rule::Effect;
 pub use settings::{
     EvaluationSettings, NativePlugins, PluginLimits, PolicySetting, Settings, UntrustedNative,

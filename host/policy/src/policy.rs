@@ -318,6 +318,7 @@ impl Policy {
             learning: self.learning.clone(),
             targets: Arc::clone(&self.targets),
             all_plugins: Arc::clone(&self.all_plugins),
+            root_module: self.root_module.clone(),
         }
     }
 
@@ -354,6 +355,7 @@ pub struct PluginPolicy {
     pub(crate) learning: Option<Arc<Learning>>,
     targets: Arc<BTreeMap<PathBuf, PathBuf>>,
     all_plugins: Arc<PathsOfAllPlugins>,
+    root_module: PathBuf,
 }
 
 /// A request with the classes of the files that it concerns.
@@ -432,6 +434,15 @@ impl PluginPolicy {
         &self.plugin
     }
 
+    /// Returns the path of the root module's policy, which may not exist.
+    pub fn root_module_file(&self) -> PathBuf {
+        self.root_module.join(POLICY_FILE_NAME)
+    }
+
+    pub fn has_root_module_file(&self) -> bool {
+        self.files.iter().any(|file| file.level == Level::RootModule)
+    }
+
     /// Returns whether the plugin's access is allowed, without resolving the host name.
     pub fn decide(&self, request: &AccessRequest) -> Decision {
         self.decision(request, None)
@@ -447,7 +458,8 @@ impl PluginPolicy {
     fn decision(&self, request: &AccessRequest, address: Option<IpAddr>) -> Decision {
         let asked = ClassifiedRequest { request, classes: self.classes(request), address };
         let protected = required_classes(asked);
-        let denied = |reason| Decision::Denied(Denial::new(&self.plugin, request, protected, reason));
+        let denial = |reason| Denial::new(&self.plugin, request, protected, reason);
+        let denied = |reason| Decision::Denied(denial(reason));
         if let AccessRequest::File(access) = request
             && let Some(path) = self.read_only_path(access)
         {
@@ -475,17 +487,16 @@ impl PluginPolicy {
                     return denied(DenialReason::Rule { location, reason });
                 }
                 Verdict::Denied(None) => {
-                    if let Some(rule) = grant_without_classes(file, asked, protected) {
-                        return denied(DenialReason::ProtectedClass { location: rule.location.clone() });
-                    }
                     let by_name = ClassifiedRequest { address: None, ..asked };
                     let decision_by_name = address.map(|address| (address, file.verdict(by_name)));
-                    return denied(match decision_by_name {
-                        Some((address, Verdict::Allowed(rule))) => {
+                    let reason = match (grant_without_classes(file, asked, protected), decision_by_name) {
+                        (Some(rule), _) => DenialReason::ProtectedClass { location: rule.location.clone() },
+                        (None, Some((address, Verdict::Allowed(rule)))) => {
                             DenialReason::Address { address, location: Some(rule.location.clone()) }
                         }
                         _ => DenialReason::NotGranted { level: file.level, file: Arc::clone(&file.name) },
-                    });
+                    };
+                    return Decision::Denied(denial(reason).with_higher_file(file.level, &file.name));
                 }
             }
         }
@@ -514,7 +525,7 @@ impl PluginPolicy {
     }
 
     /// Returns the classes of the files that a request concerns.
-    fn classes(&self, request: &AccessRequest) -> ProtectedClasses {
+    pub(crate) fn classes(&self, request: &AccessRequest) -> ProtectedClasses {
         match request {
             AccessRequest::File(access) => self.protected.classes(access),
             _ => ProtectedClasses::NONE,

@@ -12,7 +12,6 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 use wardian_plugin::Provider;
 
-use super::NoNotes;
 use super::service::Service;
 use super::{ServeError, connection};
 use crate::ProtocolVersion;
@@ -76,8 +75,7 @@ impl AttachedServer {
 }
 
 async fn serve_connection(stream: UnixStream, provider: Arc<dyn Provider>) {
-    let service =
-        Service { provider: Arc::clone(&provider), version: ProtocolVersion::Six, notes: Arc::new(NoNotes) };
+    let service = Service { provider: Arc::clone(&provider), version: ProtocolVersion::Six };
     let stream: Box<dyn Bidirectional> = Box::new(stream);
     // Notified when the host requests the process to exit.
     let ignored = Arc::new(Notify::new());

@@ -11,9 +11,10 @@ use bytes::Bytes;
 use prost::Message;
 use tonic::{Code, Status};
 use wardian_plugin::{
-    ApplyRequest, CallContext, ConfigKind, ConfigureRequest, ImportRequest, ImportTarget, MoveRequest,
-    OpenEphemeralRequest, PlanRequest, PluginDiagnostics, Provider, ProviderSchema, ReadDataSourceRequest,
-    ReadResourceRequest, Schema, SchemaTable, UpgradeStateRequest, ValidateConfigRequest,
+    ApplyRequest, CallContext, CallNotices, ConfigKind, ConfigureRequest, ImportRequest, ImportTarget,
+    MoveRequest, OpenEphemeralRequest, PlanRequest, PluginDiagnostics, Provider, ProviderSchema,
+    ReadDataSourceRequest, ReadResourceRequest, Schema, SchemaTable, UpgradeStateRequest,
+    ValidateConfigRequest,
 };
 use wardian_value::{Str, Type, Value};
 
@@ -21,7 +22,7 @@ use super::conversion::{
     capabilities, deferred, diagnostics, given, given_identity, moment, path, raw_state, taken,
     taken_identity, taken_if_there,
 };
-use super::{ServerNotes, schema};
+use super::schema;
 use crate::ProtocolVersion;
 use crate::protocol::tfplugin as m;
 
@@ -29,7 +30,40 @@ use crate::protocol::tfplugin as m;
 pub(super) struct Service {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) version: ProtocolVersion,
-    pub(super) notes: Arc<dyn ServerNotes>,
+}
+
+/// A call of the host. Its response also contains diagnostics of this program, such as denials, because
+/// the host shows nothing else.
+pub(super) struct ServedCall {
+    context: CallContext,
+    notices: CallNotices,
+}
+
+impl Default for ServedCall {
+    fn default() -> Self {
+        let notices = CallNotices::default();
+        Self { context: CallContext::default().with_notices(notices.clone()), notices }
+    }
+}
+
+impl ServedCall {
+    pub(super) fn context(&self) -> &CallContext {
+        &self.context
+    }
+
+    /// Returns the diagnostics of the response.
+    pub(super) fn diagnostics(&self, mut reported: PluginDiagnostics) -> Vec<m::Diagnostic> {
+        reported.extend(self.notices.take());
+        diagnostics(reported)
+    }
+
+    /// Returns the text of a function's error, which is the only message that its response can contain.
+    fn error_text(&self, mut text: String) -> String {
+        for notice in self.notices.take() {
+            text = format!("{text}\n\n{}: {}", notice.summary, notice.detail);
+        }
+        text
+    }
 }
 
 /// The response to a call.
@@ -56,12 +90,6 @@ fn meta(schema: &ProviderSchema) -> Option<&Type> {
 }
 
 impl Service {
-    /// Converts the provider's diagnostics, and adds the notes of this process.
-    pub(super) fn diagnostics(&self, mut reported: PluginDiagnostics) -> Vec<m::Diagnostic> {
-        reported.extend(self.notes.take());
-        diagnostics(reported)
-    }
-
     /// Serves a provider call.
     pub(super) async fn call(&self, rpc: &str, body: Bytes) -> Answer {
         match rpc {
@@ -119,27 +147,29 @@ impl Service {
             },
             // The diagnostics have the same field number in both protocols.
             (Err(reported), _) => answer(&m::UndecodedProviderSchema {
-                diagnostics: self.diagnostics(reported),
+                diagnostics: diagnostics(reported),
                 ..m::UndecodedProviderSchema::default()
             }),
         }
     }
 
     async fn validate_provider(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::validate_provider_config::Request = request(body)?;
         let schema = self.schema().await?;
         let config = taken("the configuration", request.config.as_ref(), schema.provider.implied_type())?;
-        let reported = self.provider.validate_provider_config(&CallContext::default(), config).await;
+        let reported = self.provider.validate_provider_config(served.context(), config).await;
         answer(&m::validate_provider_config::Response {
             prepared_config: match self.version {
                 ProtocolVersion::Five => request.config,
                 ProtocolVersion::Six => None,
             },
-            diagnostics: self.diagnostics(reported),
+            diagnostics: served.diagnostics(reported),
         })
     }
 
     async fn configure(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::configure_provider::Request = request(body)?;
         let schema = self.schema().await?;
         let config = taken("the configuration", request.config.as_ref(), schema.provider.implied_type())?;
@@ -148,11 +178,12 @@ impl Service {
             config,
             capabilities: capabilities(request.client_capabilities),
         };
-        let reported = self.provider.configure(&CallContext::default(), request).await;
-        answer(&m::configure_provider::Response { diagnostics: self.diagnostics(reported) })
+        let reported = self.provider.configure(served.context(), request).await;
+        answer(&m::configure_provider::Response { diagnostics: served.diagnostics(reported) })
     }
 
     async fn validate(&self, kind: ConfigKind, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::validate_resource_config::Request = request(body)?;
         let schema = self.schema().await?;
         let name = &request.type_name;
@@ -170,38 +201,40 @@ impl Service {
             config,
             capabilities: capabilities(request.client_capabilities),
         };
-        let reported = self.provider.validate_config(&CallContext::default(), kind, request).await;
-        answer(&m::validate_resource_config::Response { diagnostics: self.diagnostics(reported) })
+        let reported = self.provider.validate_config(served.context(), kind, request).await;
+        answer(&m::validate_resource_config::Response { diagnostics: served.diagnostics(reported) })
     }
 
     async fn upgrade_state(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::upgrade_resource_state::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.resources, "resource", &request.type_name)?;
         let raw = raw_state(request.raw_state)?;
         let request =
             UpgradeStateRequest { type_name: request.type_name.into(), version: request.version, raw };
-        let response = self.provider.upgrade_resource_state(&CallContext::default(), request).await;
+        let response = self.provider.upgrade_resource_state(served.context(), request).await;
         answer(&m::upgrade_resource_state::Response {
             upgraded_state: given("the upgraded state", response.upgraded.as_ref(), ty)?,
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
         })
     }
 
     async fn upgrade_identity(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::upgrade_resource_identity::Request = request(body)?;
         let ty = self.identity_type(&request.type_name).await?;
         let raw = raw_state(request.raw_identity)?;
         let request =
             UpgradeStateRequest { type_name: request.type_name.into(), version: request.version, raw };
-        let response = self.provider.upgrade_resource_identity(&CallContext::default(), request).await;
+        let response = self.provider.upgrade_resource_identity(served.context(), request).await;
         answer(&m::upgrade_resource_identity::Response {
             upgraded_identity: given_identity(
                 "the upgraded identity",
                 response.upgraded.as_ref(),
                 ty.as_ref(),
             )?,
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
         })
     }
 
@@ -210,6 +243,7 @@ impl Service {
     }
 
     async fn read(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::read_resource::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.resources, "resource", &request.type_name)?;
@@ -226,10 +260,10 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
             type_name: request.type_name.into(),
         };
-        let response = self.provider.read_resource(&CallContext::default(), request).await;
+        let response = self.provider.read_resource(served.context(), request).await;
         answer(&m::read_resource::Response {
             new_state: given("the new state", response.new_state.as_ref(), ty)?,
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             private: Bytes::copy_from_slice(&response.private),
             deferred: deferred(response.deferred),
             new_identity: given_identity("the identity", response.new_identity.as_ref(), identity.as_ref())?,
@@ -237,6 +271,7 @@ impl Service {
     }
 
     async fn plan(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::plan_resource_change::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.resources, "resource", &request.type_name)?;
@@ -252,13 +287,13 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
             type_name: request.type_name.into(),
         };
-        let response = self.provider.plan_resource_change(&CallContext::default(), request).await;
+        let response = self.provider.plan_resource_change(served.context(), request).await;
         let planned_identity = response.planned_identity.as_ref();
         answer(&m::plan_resource_change::Response {
             planned_state: given("the planned state", response.planned_state.as_ref(), ty)?,
             requires_replace: response.requires_replace.iter().map(path).collect(),
             planned_private: Bytes::copy_from_slice(&response.planned_private),
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             legacy_type_system: response.legacy_type_system,
             deferred: deferred(response.deferred),
             planned_identity: given_identity("the identity", planned_identity, identity.as_ref())?,
@@ -266,6 +301,7 @@ impl Service {
     }
 
     async fn apply(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::apply_resource_change::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.resources, "resource", &request.type_name)?;
@@ -280,17 +316,18 @@ impl Service {
             planned_identity: taken_identity("the identity", planned_identity, identity.as_ref())?,
             type_name: request.type_name.into(),
         };
-        let response = self.provider.apply_resource_change(&CallContext::default(), request).await;
+        let response = self.provider.apply_resource_change(served.context(), request).await;
         answer(&m::apply_resource_change::Response {
             new_state: given("the new state", response.new_state.as_ref(), ty)?,
             private: Bytes::copy_from_slice(&response.private),
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             legacy_type_system: response.legacy_type_system,
             new_identity: given_identity("the identity", response.new_identity.as_ref(), identity.as_ref())?,
         })
     }
 
     async fn import(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::import_resource_state::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = self.identity_type(&request.type_name).await?;
@@ -300,7 +337,7 @@ impl Service {
             target: identity.map_or(ImportTarget::Id(request.id), ImportTarget::Identity),
             capabilities: capabilities(request.client_capabilities),
         };
-        let response = self.provider.import_resource_state(&CallContext::default(), request).await;
+        let response = self.provider.import_resource_state(served.context(), request).await;
         let mut imported_resources = Vec::with_capacity(response.imported.len());
         for imported in response.imported {
             let ty = type_of(&schema.resources, "resource", &imported.type_name)?;
@@ -314,12 +351,13 @@ impl Service {
         }
         answer(&m::import_resource_state::Response {
             imported_resources,
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             deferred: deferred(response.deferred),
         })
     }
 
     async fn move_resource_state(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::move_resource_state::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.resources, "resource", &request.target_type_name)?;
@@ -337,32 +375,32 @@ impl Service {
             source_private: request.source_private.as_ref().into(),
             source_identity,
         };
-        let response = self.provider.move_resource_state(&CallContext::default(), request).await;
+        let response = self.provider.move_resource_state(served.context(), request).await;
         let target_identity = response.target_identity.as_ref();
         answer(&m::move_resource_state::Response {
             target_state: given("the target state", response.target_state.as_ref(), ty)?,
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             target_private: Bytes::copy_from_slice(&response.target_private),
             target_identity: given_identity("the identity", target_identity, identity.as_ref())?,
         })
     }
 
     async fn generate(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::generate_resource_config::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.resources, "resource", &request.type_name)?;
         let state = taken("the state", request.state.as_ref(), ty)?;
-        let response = self
-            .provider
-            .generate_resource_config(&CallContext::default(), request.type_name.into(), state)
-            .await;
+        let response =
+            self.provider.generate_resource_config(served.context(), request.type_name.into(), state).await;
         answer(&m::generate_resource_config::Response {
             config: given("the configuration", response.config.as_ref(), ty)?,
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
         })
     }
 
     async fn read_data(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::read_data_source::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.data_sources, "data source", &request.type_name)?;
@@ -372,15 +410,16 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
             type_name: request.type_name.into(),
         };
-        let response = self.provider.read_data_source(&CallContext::default(), request).await;
+        let response = self.provider.read_data_source(served.context(), request).await;
         answer(&m::read_data_source::Response {
             state: given("the state", response.state.as_ref(), ty)?,
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             deferred: deferred(response.deferred),
         })
     }
 
     async fn open(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::open_ephemeral_resource::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.ephemeral_resources, "ephemeral resource", &request.type_name)?;
@@ -389,9 +428,9 @@ impl Service {
             capabilities: capabilities(request.client_capabilities),
             type_name: request.type_name.into(),
         };
-        let response = self.provider.open_ephemeral_resource(&CallContext::default(), request).await;
+        let response = self.provider.open_ephemeral_resource(served.context(), request).await;
         answer(&m::open_ephemeral_resource::Response {
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             renew_at: moment(response.renew_at),
             result: given("the result", response.result.as_ref(), ty)?,
             private: Some(Bytes::copy_from_slice(&response.private)),
@@ -400,32 +439,31 @@ impl Service {
     }
 
     async fn renew(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::renew_ephemeral_resource::Request = request(body)?;
         let private = request.private.unwrap_or_default();
         let name = Str::from(request.type_name);
-        let response = self
-            .provider
-            .renew_ephemeral_resource(&CallContext::default(), name, private.as_ref().into())
-            .await;
+        let response =
+            self.provider.renew_ephemeral_resource(served.context(), name, private.as_ref().into()).await;
         answer(&m::renew_ephemeral_resource::Response {
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             renew_at: moment(response.renew_at),
             private: Some(Bytes::copy_from_slice(&response.private)),
         })
     }
 
     async fn close(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::close_ephemeral_resource::Request = request(body)?;
         let private = request.private.unwrap_or_default();
         let name = Str::from(request.type_name);
-        let reported = self
-            .provider
-            .close_ephemeral_resource(&CallContext::default(), name, private.as_ref().into())
-            .await;
-        answer(&m::close_ephemeral_resource::Response { diagnostics: self.diagnostics(reported) })
+        let reported =
+            self.provider.close_ephemeral_resource(served.context(), name, private.as_ref().into()).await;
+        answer(&m::close_ephemeral_resource::Response { diagnostics: served.diagnostics(reported) })
     }
 
     async fn function(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::call_function::Request = request(body)?;
         let schema = self.schema().await?;
         let unknown =
@@ -438,8 +476,7 @@ impl Service {
             let parameter = function.parameter(index).ok_or_else(surplus)?;
             arguments.push(taken("an argument", Some(argument), &parameter.ty)?);
         }
-        let result =
-            self.provider.call_function(&CallContext::default(), Str::new(&request.name), arguments).await;
+        let result = self.provider.call_function(served.context(), Str::new(&request.name), arguments).await;
         answer(&match result {
             Ok(value) => m::call_function::Response {
                 result: given("the result", Some(&value), &function.return_type)?,
@@ -448,7 +485,7 @@ impl Service {
             Err(error) => m::call_function::Response {
                 result: None,
                 error: Some(m::FunctionError {
-                    text: error.text,
+                    text: served.error_text(error.text),
                     function_argument: error.argument.and_then(|index| i64::try_from(index).ok()),
                 }),
             },
@@ -461,11 +498,10 @@ mod tests {
     use wardian_builtin::BuiltInProvider;
 
     use super::*;
-    use crate::server::NoNotes;
 
     async fn asked<A: Message + Default>(rpc: &str) -> A {
         let provider = Arc::new(BuiltInProvider::new("."));
-        let service = Service { provider, version: ProtocolVersion::Five, notes: Arc::new(NoNotes) };
+        let service = Service { provider, version: ProtocolVersion::Five };
         A::decode(service.call(rpc, Bytes::new()).await.unwrap()).unwrap()
     }
 
@@ -490,11 +526,8 @@ mod tests {
 
     #[tokio::test]
     async fn unknown_calls_are_unimplemented() {
-        let service = Service {
-            provider: Arc::new(BuiltInProvider::new(".")),
-            version: ProtocolVersion::Six,
-            notes: Arc::new(NoNotes),
-        };
+        let service =
+            Service { provider: Arc::new(BuiltInProvider::new(".")), version: ProtocolVersion::Six };
         let refused = service.call("GetStates", Bytes::new()).await.unwrap_err();
         assert_eq!(refused.code(), Code::Unimplemented);
     }

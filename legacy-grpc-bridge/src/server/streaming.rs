@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use prost::Message as _;
 use tonic::{Code, Status};
-use wardian_plugin::{ActionRequest, CallContext, Continue, ListEvent, ListRequest, ValidateListRequest};
+use wardian_plugin::{ActionRequest, Continue, ListEvent, ListRequest, ValidateListRequest};
 use wardian_value::{Str, Type, Value};
 
 use super::conversion::{capabilities, deferred, diagnostics, given, given_identity, taken};
-use super::service::{Answer, Service, answer, request, type_of};
+use super::service::{Answer, ServedCall, Service, answer, request, type_of};
 use crate::protocol::tfplugin as m;
 
 /// Receives the responses of a call until it returns [`Continue::Stop`].
@@ -34,6 +34,7 @@ impl Service {
     }
 
     pub(super) async fn validate_list(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::validate_list_resource_config::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.list_resources, "list resource", &request.type_name)?;
@@ -48,11 +49,12 @@ impl Service {
             limit: setting("the limit", request.limit.as_ref(), Type::Number)?,
             type_name: request.type_name.into(),
         };
-        let reported = self.provider.validate_list_resource_config(&CallContext::default(), request).await;
-        answer(&m::validate_list_resource_config::Response { diagnostics: self.diagnostics(reported) })
+        let reported = self.provider.validate_list_resource_config(served.context(), request).await;
+        answer(&m::validate_list_resource_config::Response { diagnostics: served.diagnostics(reported) })
     }
 
     async fn list(&self, body: Bytes, send: &mut Responses<'_>) -> Result<(), Status> {
+        let served = ServedCall::default();
         let request: m::list_resource::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.list_resources, "list resource", &request.type_name)?;
@@ -77,31 +79,33 @@ impl Service {
             stopped |= next == Continue::Stop;
             next
         };
-        let reported = self.provider.list_resource(&CallContext::default(), request, &mut found).await;
+        let reported = self.provider.list_resource(served.context(), request, &mut found).await;
         if let Some(status) = invalid {
             return Err(status);
         }
+        let reported = served.diagnostics(reported);
         if !reported.is_empty() && !stopped {
-            let event =
-                m::list_resource::Event { diagnostic: self.diagnostics(reported), ..Default::default() };
+            let event = m::list_resource::Event { diagnostic: reported, ..Default::default() };
             send(event.encode_to_vec().into());
         }
         Ok(())
     }
 
     pub(super) async fn plan_action(&self, body: Bytes) -> Answer {
+        let served = ServedCall::default();
         let request: m::plan_action::Request = request(body)?;
         let request = self
             .action_request(request.action_type, request.config.as_ref(), request.client_capabilities)
             .await?;
-        let response = self.provider.plan_action(&CallContext::default(), request).await;
+        let response = self.provider.plan_action(served.context(), request).await;
         answer(&m::plan_action::Response {
-            diagnostics: self.diagnostics(response.diagnostics),
+            diagnostics: served.diagnostics(response.diagnostics),
             deferred: deferred(response.deferred),
         })
     }
 
     async fn invoke(&self, body: Bytes, send: &mut Responses<'_>) -> Result<(), Status> {
+        let served = ServedCall::default();
         use m::invoke_action::event::{Completed, Progress, Type as Kind};
         let request: m::invoke_action::Request = request(body)?;
         let request = self
@@ -112,8 +116,8 @@ impl Service {
         let mut progress = |message: String| {
             send(event(Kind::Progress(Progress { message })));
         };
-        let reported = self.provider.invoke_action(&CallContext::default(), request, &mut progress).await;
-        send(event(Kind::Completed(Completed { diagnostics: self.diagnostics(reported) })));
+        let reported = self.provider.invoke_action(served.context(), request, &mut progress).await;
+        send(event(Kind::Completed(Completed { diagnostics: served.diagnostics(reported) })));
         Ok(())
     }
 

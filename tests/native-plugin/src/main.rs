@@ -152,7 +152,7 @@ async fn serve_backends(words: &Words) -> Result<(), Box<dyn Error>> {
             .into(),
     };
     let versions: &[ProtocolVersion] = if words.has("serves-5") { &[Five] } else { &[Six, Five] };
-    server::serve(provider, Arc::new(server::NoNotes), versions, &host, &mut std::io::stdout()).await?;
+    server::serve(provider, versions, &host, &mut std::io::stdout()).await?;
     for plugin in all {
         plugin.close().await;
     }

@@ -18,7 +18,6 @@ use wardian_legacy_grpc_bridge::server::{Multiplexed, ServeError, serve};
 use wardian_plugin::{Provider, ProviderSource as _};
 
 use crate::arguments::{BundleArguments, Protocol, ServeArguments, ServedArguments};
-use crate::audit::DenialNotes;
 use crate::bundle::Bundle;
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
@@ -114,8 +113,7 @@ async fn run(context: &CommandContext, arguments: &ServeArguments) -> Outcome {
         Some(Protocol::Six) => &[ProtocolVersion::Six],
     };
     let host = context.app.environment.host();
-    let notes = Arc::new(DenialNotes::new(context));
-    let served = serve(provider, notes, versions, &host, &mut std::io::stdout()).await;
+    let served = serve(provider, versions, &host, &mut std::io::stdout()).await;
     for plugin in plugins.native() {
         plugin.close().await;
     }

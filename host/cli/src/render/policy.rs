@@ -7,6 +7,7 @@ use wardian_policy::{
 };
 
 use super::RenderOptions;
+use super::counted::counted;
 use super::style::{Page, Style};
 use wardian_printable::{PrintableText, append_line, printable};
 
@@ -15,8 +16,7 @@ pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> Printa
     let mut page = Page::new(options.color);
     for file in files {
         let count = file.rule_count();
-        let rules = if count == 1 { "rule" } else { "rules" };
-        append_line!(page, "{:<12}  {}: {count} {rules}", file.level().name(), file.name());
+        append_line!(page, "{:<12}  {}: {}", file.level().name(), file.name(), counted(count, "rule"));
     }
     if files.is_empty() {
         page.push(

@@ -55,6 +55,7 @@ mod options;
 mod plugin_authoring;
 mod policy_commands;
 mod policy_learn;
+mod policy_remedies;
 mod policy_templates;
 #[cfg(unix)]
 mod product_names;

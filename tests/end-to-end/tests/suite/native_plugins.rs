@@ -194,33 +194,6 @@ fn native_plugin_override_runs_in_place() {
     assert!(applied.out.contains("Apply complete!"), "{}", applied.text());
 }
 
-/// A component that `wardian serve` serves to another host, which shows only the diagnostics of its calls.
-#[test]
-fn served_component_reports_denials_to_its_host() {
-    let main = "terraform {\n  required_providers {\n    local = {\n      source = \"example.com/test/local\"\n    }\n  \
-                }\n}\n\ndata \"local_file\" \"a\" {\n  filename = \"/etc/hostname\"\n}\n";
-    let project = Project::new(&[("main.tf", main)]);
-    let program = "plugins/terraform-provider-local";
-    project.write(program, format!("#!/bin/sh\nexec '{}' serve hashicorp/local\n", binary().display()));
-    make_executable(&project.path(program));
-    let directory = project.path("plugins");
-    let settings = format!(
-        "provider_installation {{\n  dev_overrides {{\n    \"example.com/test/local\" = \"{}\"\n  }}\n  direct {{}}\n}}\n",
-        directory.display()
-    );
-    project.write("home/.terraformrc", settings);
-    let seen = project.run("plan").ended_with(1);
-    let words: Vec<&str> = seen.errors.split_whitespace().filter(|word| *word != "│").collect();
-    let text = words.join(" ");
-    for part in [
-        "Warning: Denied by policy",
-        "reading \"/etc/hostname\"): no policy file grants it",
-        "wardian policy grant hashicorp/local filesystem -directories=/etc -access=read",
-    ] {
-        assert!(text.contains(part), "{part}:\n{}", seen.text());
-    }
-}
-
 #[test]
 fn native_plugin_receives_configured_environment() {
     let Some(project) = project() else { return };
