@@ -7,7 +7,7 @@ use futures::FutureExt;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
-use wardian_engine::StateSink;
+use wardian_engine::{FlushReply, StateSink};
 use wardian_state::{
     Instance, InterimState, Journal, RowRun, State, StateError, StateManager, StorageVersion,
 };
@@ -138,5 +138,9 @@ impl StateSink for Recorder {
             }
         };
         commit().map_err(|error| state_reason(self.problem.insert(error)))
+    }
+
+    fn flush(&mut self, done: FlushReply) {
+        self.journal.flush(move |result| done(result.map_err(|error| state_reason(&error))));
     }
 }

@@ -57,13 +57,19 @@ pub trait StateSink: Send {
         instance: Option<&Instance>,
     );
 
-    /// Makes the records durable. Their cost is much lower if many of them are committed together.
+    /// Makes the records durable: they survive the end of this process. Their cost is much lower if many of them are committed together.
     ///
     /// # Errors
     /// Returns the reason why the records are lost. In this case, the recorded changes are not
     /// made, and the run stops gracefully.
     fn commit(&mut self) -> Result<(), String>;
+
+    /// Calls `done` when the committed records survive a power failure, without waiting for it.
+    fn flush(&mut self, done: FlushReply);
 }
+
+/// Receives the result of a flush: the reason why records may not survive a power failure.
+pub type FlushReply = Box<dyn FnOnce(Result<(), String>) + Send>;
 
 /// An object that is imported immediately, without an `import` block.
 #[derive(Clone, Debug)]

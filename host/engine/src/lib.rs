@@ -56,7 +56,7 @@ mod validate;
 mod values;
 mod walk;
 
-pub use context::{Applied, DirectImport, EngineContext, StateSink};
+pub use context::{Applied, DirectImport, EngineContext, FlushReply, StateSink};
 pub use evaluator::Directories;
 pub use events::{EphemeralAction, Event, Events, Silent};
 pub use function_results::CallDigest;

@@ -29,7 +29,10 @@
 //! Records are collected in memory, and [`Journal::commit`] writes all of them to the file with one
 //! system call. They are then preserved even if this process is killed. To preserve them during a
 //! power failure, a separate thread flushes the file to the disk within `SYNC_INTERVAL`, and always
-//! before the state file is rewritten.
+//! before the state file is rewritten. A caller that must not continue before that waits for
+//! [`Journal::flush`]: a provider that has recorded the state of an object. Such records are rare, and
+//! each of them saves an object that only its provider could find again; waiting for the disk before
+//! each operation would cost more than it preserves, because an intent does not identify its object.
 //!
 //! If the process is killed between a provider's change and its record, the state lacks the object
 //! or contains outdated values. A journal cannot prevent this, since the change and the record are
@@ -273,6 +276,16 @@ impl Journal {
             self.collected.checksum = last.unwrap_or_default();
         }
         written.map_err(|error| self.failed(error))
+    }
+
+    /// Calls `done` when the committed records are on the disk, from another thread. Calls at the same
+    /// time share one flush. If the journal is dropped first, `done` is not called.
+    pub fn flush(&mut self, done: impl FnOnce(Result<(), StateError>) + Send + 'static) {
+        let Some(open) = &self.open else { return done(Ok(())) };
+        let path = self.path.clone();
+        open.syncing.flush_now(Box::new(move |result| {
+            done(result.map_err(|error| StateError::new(&path, StateProblem::io("write the journal")(error))));
+        }));
     }
 
     /// Flushes the records to the disk.

@@ -13,7 +13,7 @@ use wardian_config::{
 };
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
-    Action, Console, Coverage, EngineContext, Mode, Plan, PlanOptions, Schemas, StateSink, StopSignal,
+    Action, Console, Coverage, EngineContext, FlushReply, Mode, Plan, PlanOptions, Schemas, StateSink, StopSignal,
     TargetAddress, TestApplied, TestInputs, TestPlanned, TestValues,
 };
 use wardian_state::{Instance, State};
@@ -403,6 +403,10 @@ impl StateSink for Unrecorded {
 
     fn commit(&mut self) -> Result<(), String> {
         Ok(())
+    }
+
+    fn flush(&mut self, done: FlushReply) {
+        done(Ok(()));
     }
 }
 

@@ -269,10 +269,10 @@ func RunInterrupted() bool {
 //go:wasmimport wardian:plugin/run@0.1.1 record-state
 func importRunRecordState(p0 uint32, p1 uint32, p2 uint32, p3 uint32, p4 uint32, p5 uint32, p6 uint32, p7 uint32)
 
-// RunRecordState: Records the state that an `apply-resource-change` has reached. Returns when the record is
-// durable: if the call does not return a state after it, because it fails, exceeds a limit or is
-// aborted, or because the host ends, the object is stored with this state, and as tainted if it
-// is being created. A state that the call returns replaces the record.
+// RunRecordState: Records the state that an `apply-resource-change` has reached. Returns when the record is on
+// the disk: if the call does not return a state after it, because it fails, exceeds a limit or is
+// aborted, or because the host is killed or loses power, the object is stored with this state, and as
+// tainted if it is being created. A state that the call returns replaces the record.
 func RunRecordState(state RunRecordedState) *RunRecordError {
 	defer releaseSince(len(referenced))
 	v1, v2 := lowerBytes(state.State)

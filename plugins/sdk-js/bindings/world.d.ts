@@ -244,10 +244,10 @@ declare module "wardian:plugin/run@0.1.1" {
   /** Why a state was not recorded. */
   export type RecordError = { tag: "unavailable" } | { tag: "invalid", val: string } | { tag: "failed", val: string };
   const functions: {
-    /** Records the state that an `apply-resource-change` has reached. Returns when the record is
-     * durable: if the call does not return a state after it, because it fails, exceeds a limit or is
-     * aborted, or because the host ends, the object is stored with this state, and as tainted if it
-     * is being created. A state that the call returns replaces the record.
+    /** Records the state that an `apply-resource-change` has reached. Returns when the record is on
+     * the disk: if the call does not return a state after it, because it fails, exceeds a limit or is
+     * aborted, or because the host is killed or loses power, the object is stored with this state, and as
+     * tainted if it is being created. A state that the call returns replaces the record.
      * 
      * Throws RecordError. */
     recordState(state: RecordedState): void;

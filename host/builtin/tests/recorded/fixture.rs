@@ -9,7 +9,7 @@ use wardian_builtin::BuiltInProvider;
 use wardian_config::load_root_from;
 use wardian_config::{MemoryFiles, RootVariables};
 use wardian_diagnostic::{Diagnosed, Diagnostics};
-use wardian_engine::{Applied, Directories, EngineContext, Plan, PlanOptions, Silent, StateSink, StopSignal};
+use wardian_engine::{Applied, Directories, EngineContext, FlushReply, Plan, PlanOptions, Silent, StateSink, StopSignal};
 use wardian_plugin::{CallContext, NoProvisioners, PluginDiagnostics, Provider, ProviderSource};
 use wardian_state::{Instance, State};
 use wardian_value::Str;
@@ -39,6 +39,10 @@ impl StateSink for Nowhere {
 
     fn commit(&mut self) -> Result<(), String> {
         Ok(())
+    }
+
+    fn flush(&mut self, done: FlushReply) {
+        done(Ok(()));
     }
 }
 

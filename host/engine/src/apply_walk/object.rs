@@ -102,7 +102,8 @@ impl ApplyWalk<'_> {
         self.recorded(address)
     }
 
-    /// Stores the state that a running operation has reached, and commits its record.
+    /// Stores the state that a running operation has reached, commits its record, and replies when the
+    /// record is on the disk. Other operations continue meanwhile.
     pub(super) fn record_state(&mut self, recording: Recording) {
         let Recording { change, deposed, object, reply } = recording;
         if reply.is_closed() {
@@ -118,10 +119,12 @@ impl ApplyWalk<'_> {
             (Some(key), None) => _ = instance.deposed.remove(&key),
             (None, object) => instance.current = object,
         }
-        let is_durable = self.store(address, provider, instance) && self.commit();
-        let result = if is_durable { Ok(()) } else { Err(self.unrecorded_problem()) };
+        if !(self.store(address, provider, instance) && self.commit()) {
+            let _ = reply.send(Err(self.unrecorded_problem()));
+            return;
+        }
         // If the operation was aborted meanwhile, the record remains valid.
-        let _ = reply.send(result);
+        self.sink.flush(Box::new(move |result| drop(reply.send(result))));
     }
 
     fn unrecorded_problem(&self) -> String {

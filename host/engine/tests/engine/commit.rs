@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
-use wardian_engine::{StateSink, StopSignal};
+use wardian_engine::{FlushReply, StateSink, StopSignal};
 use wardian_state::Instance;
 
 use crate::fixture::{Fixture, addresses};
@@ -15,6 +15,8 @@ struct CommitLog {
     collected: Vec<String>,
     /// The number of commits that succeed.
     commits_left: usize,
+    /// The result of each flush.
+    flushes: Result<(), String>,
 }
 
 impl StateSink for CommitLog {
@@ -37,6 +39,14 @@ impl StateSink for CommitLog {
         self.world.calls.lock().unwrap().push(format!("commit: {}", collected.join(", ")));
         Ok(())
     }
+
+    fn flush(&mut self, done: FlushReply) {
+        let (world, result) = (Arc::clone(&self.world), self.flushes.clone());
+        std::thread::spawn(move || {
+            world.calls.lock().unwrap().push("flush".to_owned());
+            done(result);
+        });
+    }
 }
 
 const CHAIN: &str = r#"
@@ -46,10 +56,19 @@ resource "memory_thing" "c" { name = "c" }
 "#;
 
 fn apply(fixture: &mut Fixture, commits_left: usize) -> wardian_engine::Applied {
+    apply_with_flushes(fixture, commits_left, Ok(()))
+}
+
+fn apply_with_flushes(
+    fixture: &mut Fixture,
+    commits_left: usize,
+    flushes: Result<(), String>,
+) -> wardian_engine::Applied {
     let plan = fixture.plan(CHAIN);
     fixture.world.forget_calls();
     let run = fixture.run_with_modules(CHAIN, &[]).unwrap();
-    let mut sink = CommitLog { world: Arc::clone(&fixture.world), collected: Vec::new(), commits_left };
+    let world = Arc::clone(&fixture.world);
+    let mut sink = CommitLog { world, collected: Vec::new(), commits_left, flushes };
     fixture.block_on(run.apply(&plan, &mut sink, 1, StopSignal::never()))
 }
 
@@ -84,4 +103,28 @@ fn operation_without_committed_intent_does_not_start() {
     );
     assert!(errors.contains("the disk is full"), "{errors}");
     assert_eq!(addresses(&applied.state), ["memory_thing.a"]);
+}
+
+#[test]
+fn recorded_state_is_on_the_disk_before_the_call_continues() {
+    let mut fixture = Fixture::new();
+    fixture.twist(|twist| twist.record = Some(Box::new(|request| vec![request.planned_state.clone()])));
+    let applied = apply(&mut fixture, usize::MAX);
+    assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
+    let calls = fixture.world.calls();
+    let first = calls.iter().position(|call| call == "commit: a done").unwrap();
+    assert_eq!(calls[first + 1..first + 4], ["flush", "recorded", "create a"], "{calls:?}");
+    assert_eq!(calls.iter().filter(|call| *call == "flush").count(), 3, "{calls:?}");
+}
+
+#[test]
+fn plugin_receives_the_reason_why_its_record_is_not_on_the_disk() {
+    let mut fixture = Fixture::new();
+    fixture.twist(|twist| twist.record = Some(Box::new(|request| vec![request.planned_state.clone()])));
+    apply_with_flushes(&mut fixture, usize::MAX, Err("the disk is broken".to_owned()));
+    let calls = fixture.world.calls();
+    assert!(
+        calls.iter().any(|call| call.contains("not recorded") && call.contains("the disk is broken")),
+        "{calls:?}"
+    );
 }

@@ -7,8 +7,8 @@ use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::{MemoryFiles, load_root_from};
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_engine::{
-    Action, Applied, Directories, EngineContext, Event, Events, Mode, ObjectSecrets, Plan, PlanOptions,
-    ResourceChange, StateSink, StopSignal,
+    Action, Applied, Directories, EngineContext, Event, Events, FlushReply, Mode, ObjectSecrets, Plan,
+    PlanOptions, ResourceChange, StateSink, StopSignal,
 };
 use wardian_state::{Instance, State};
 use wardian_value::{Str, Value};
@@ -87,6 +87,10 @@ impl StateSink for Recorded {
 
     fn commit(&mut self) -> Result<(), String> {
         Ok(())
+    }
+
+    fn flush(&mut self, done: FlushReply) {
+        done(Ok(()));
     }
 }
 

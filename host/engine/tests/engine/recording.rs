@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
-use wardian_engine::{StateSink, StopSignal, stop_channel};
+use wardian_engine::{FlushReply, StateSink, StopSignal, stop_channel};
 use wardian_state::{Attributes, Instance, Object, State};
 use wardian_value::{Type, Value};
 
@@ -159,6 +159,10 @@ impl StateSink for JournalSink {
     fn commit(&mut self) -> Result<(), String> {
         self.journal.0.lock().unwrap().append(&mut self.collected);
         Ok(())
+    }
+
+    fn flush(&mut self, done: FlushReply) {
+        done(Ok(()));
     }
 }
 

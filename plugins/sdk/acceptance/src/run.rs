@@ -15,8 +15,8 @@ use wardian_config::{
 };
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, SourceFile, did_you_mean};
 use wardian_engine::{
-    Action, Directories, EngineContext, Mode, ObjectSecrets, Plan, PlanOptions, QueriedList, QueryOptions,
-    ResourceChange, StateSink, StopSignal,
+    Action, Directories, EngineContext, FlushReply, Mode, ObjectSecrets, Plan, PlanOptions, QueriedList,
+    QueryOptions, ResourceChange, StateSink, StopSignal,
 };
 use wardian_plugin::NoProvisioners;
 use wardian_state::{Instance, State};
@@ -412,5 +412,9 @@ impl StateSink for MemorySink {
 
     fn commit(&mut self) -> Result<(), String> {
         Ok(())
+    }
+
+    fn flush(&mut self, done: FlushReply) {
+        done(Ok(()));
     }
 }

@@ -10,6 +10,7 @@ use wardian_testing::{LeftObject, TestSuite, objects};
 
 use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome, Status};
+use crate::render::counted::counted;
 
 /// Returns an error if objects of an earlier test remain: a new test would create the same objects
 /// again.
@@ -67,8 +68,7 @@ pub(super) async fn clean_up(
         status = Status::Failed;
         context.shell.note(list(&left, &place));
     }
-    let plural = if destroyed == 1 { "" } else { "s" };
-    context.shell.say(printable!("\n{destroyed} object{plural} destroyed."));
+    context.shell.say(printable!("\n{} destroyed.", counted(destroyed, "object")));
     Ok(status)
 }
 

@@ -14,6 +14,7 @@ use super::cleanup::described;
 use super::junit::Junit;
 use super::verbose;
 use crate::progress::{Phase, Progress as RunProgress};
+use crate::render::counted::counted;
 use crate::render::json::{Message, Progress, TestBody, TestMessage};
 use crate::shell::{FooterGuard, Paint, Shell};
 
@@ -168,13 +169,8 @@ impl TestObserver for ShellObserver<'_> {
             TestEvent::SuiteStarted { files } => {
                 let runs: usize = files.iter().map(|file| file.runs.len()).sum();
                 *self.footer.borrow_mut() = self.progress.begin(Phase::Test, || runs);
-                let plural = |count: usize| if count == 1 { "" } else { "s" };
-                let text = format!(
-                    "Found {} file{} and {runs} run block{}",
-                    files.len(),
-                    plural(files.len()),
-                    plural(runs)
-                );
+                let text =
+                    format!("Found {} and {}", counted(files.len(), "file"), counted(runs, "run block"));
                 let files = files.iter().map(|file| (&*file.path, run_names(file))).collect();
                 self.message(None, None, text, TestBody::Abstract(files));
             }

@@ -48,10 +48,10 @@ Why a state was not recorded.
 
 def record_state(state: RecordedState) -> None:
     """
-    Records the state that an `apply-resource-change` has reached. Returns when the record is
-    durable: if the call does not return a state after it, because it fails, exceeds a limit or is
-    aborted, or because the host ends, the object is stored with this state, and as tainted if it
-    is being created. A state that the call returns replaces the record.
+    Records the state that an `apply-resource-change` has reached. Returns when the record is on
+    the disk: if the call does not return a state after it, because it fails, exceeds a limit or is
+    aborted, or because the host is killed or loses power, the object is stored with this state, and as
+    tainted if it is being created. A state that the call returns replaces the record.
     
     Raises: `componentize_py_types.Err(wit_world.imports.run.RecordError)`
     """
