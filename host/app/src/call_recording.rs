@@ -69,6 +69,42 @@ impl CallRecording {
     }
 }
 
+/// Maximum number of results of a list, or of messages of an action, that are recorded.
+const MAX_RECORDED_RESULTS: usize = 100;
+
+/// The recorded results of a list.
+struct ListResults {
+    secrets: SensitiveValues,
+    recorded: Vec<Fields>,
+    count: i64,
+}
+
+impl ListResults {
+    fn new(context: &CallContext) -> Self {
+        Self { secrets: context.sensitive_values().clone(), recorded: Vec::new(), count: 0 }
+    }
+
+    fn add(&mut self, event: &ListEvent) {
+        self.count += 1;
+        if self.recorded.len() < MAX_RECORDED_RESULTS {
+            let mut fields = Fields::new(&self.secrets);
+            fields.list_event(event);
+            self.recorded.push(fields);
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.count.unsigned_abs()
+    }
+
+    fn end(self, fields: &mut Fields) {
+        fields.number("results", self.count);
+        for result in self.recorded {
+            fields.group("result", result);
+        }
+    }
+}
+
 struct RecordingProvider {
     plugin: String,
     provider: Arc<dyn Provider>,
@@ -166,7 +202,7 @@ impl Provider for RecordingProvider {
     ) -> UpgradeStateResponse {
         let call = self.begin(context, "upgrade-resource-state", Some(&request.type_name), |fields| {
             fields.number("version", request.version);
-            fields.raw_state(&request.raw);
+            fields.raw_state("raw_state", &request.raw);
         });
         let response = self.provider.upgrade_resource_state(context, request).await;
         call.end(|fields| {
@@ -183,6 +219,7 @@ impl Provider for RecordingProvider {
     ) -> UpgradeStateResponse {
         let call = self.begin(context, "upgrade-resource-identity", Some(&request.type_name), |fields| {
             fields.number("version", request.version);
+            fields.raw_state("raw_identity", &request.raw);
         });
         let response = self.provider.upgrade_resource_identity(context, request).await;
         call.end(|fields| {
@@ -200,6 +237,7 @@ impl Provider for RecordingProvider {
         let call = self.begin(context, "read-resource", Some(&request.type_name), |fields| {
             fields.value("current_state", &request.current_state);
             fields.optional("current_identity", request.current_identity.as_ref());
+            fields.optional("provider_meta", request.provider_meta.as_ref());
             fields.private("private", &request.private);
         });
         let response = self.provider.read_resource(context, request).await;
@@ -217,6 +255,7 @@ impl Provider for RecordingProvider {
             fields.value("proposed_new_state", &request.proposed_new_state);
             fields.value("config", &request.config);
             fields.optional("prior_identity", request.prior_identity.as_ref());
+            fields.optional("provider_meta", request.provider_meta.as_ref());
             fields.private("prior_private", &request.prior_private);
         });
         let response = self.provider.plan_resource_change(context, request).await;
@@ -234,6 +273,7 @@ impl Provider for RecordingProvider {
             fields.value("planned_state", &request.planned_state);
             fields.value("config", &request.config);
             fields.optional("planned_identity", request.planned_identity.as_ref());
+            fields.optional("provider_meta", request.provider_meta.as_ref());
             fields.private("planned_private", &request.planned_private);
         });
         let response = self.provider.apply_resource_change(context, request).await;
@@ -264,12 +304,20 @@ impl Provider for RecordingProvider {
 
     async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
         let call = self.begin(context, "move-resource-state", Some(&request.target_type_name), |fields| {
+            fields.text("source_provider", &request.source_provider_address);
             fields.text("source_type", &request.source_type_name);
-            fields.raw_state(&request.source_state);
+            fields.number("source_version", request.source_schema_version);
+            fields.raw_state("source_state", &request.source_state);
+            fields.private("source_private", &request.source_private);
+            if let Some((version, identity)) = &request.source_identity {
+                fields.number("source_identity_version", *version);
+                fields.raw_state("source_identity", identity);
+            }
         });
         let response = self.provider.move_resource_state(context, request).await;
         call.end(|fields| {
             fields.optional("target_state", response.target_state.as_ref());
+            fields.optional("target_identity", response.target_identity.as_ref());
             fields.diagnostics(&response.diagnostics);
         });
         response
@@ -299,6 +347,7 @@ impl Provider for RecordingProvider {
     ) -> ReadDataSourceResponse {
         let call = self.begin(context, "read-data-source", Some(&request.type_name), |fields| {
             fields.value("config", &request.config);
+            fields.optional("provider_meta", request.provider_meta.as_ref());
         });
         let response = self.provider.read_data_source(context, request).await;
         call.end(|fields| {
@@ -372,6 +421,8 @@ impl Provider for RecordingProvider {
     ) -> PluginDiagnostics {
         let call = self.begin(context, "validate-list-resource-config", Some(&request.type_name), |fields| {
             fields.value("config", &request.config);
+            fields.value("include_resource_object", &request.include_resource_object);
+            fields.value("limit", &request.limit);
         });
         let diagnostics = self.provider.validate_list_resource_config(context, request).await;
         call.end(|fields| fields.diagnostics(&diagnostics));
@@ -386,15 +437,19 @@ impl Provider for RecordingProvider {
     ) -> PluginDiagnostics {
         let call = self.begin(context, "list-resource", Some(&request.type_name), |fields| {
             fields.value("config", &request.config);
+            fields.flag("include_resource_object", request.include_resource_object);
+            if let Some(limit) = request.limit {
+                fields.number("limit", i64::try_from(limit).unwrap_or(i64::MAX));
+            }
         });
-        let mut count = 0;
-        let mut counted = |event: ListEvent| {
-            count += 1;
+        let mut results = ListResults::new(context);
+        let mut recorded = |event: ListEvent| {
+            results.add(&event);
             found(event)
         };
-        let diagnostics = self.provider.list_resource(context, request, &mut counted).await;
+        let diagnostics = self.provider.list_resource(context, request, &mut recorded).await;
         call.end(|fields| {
-            fields.number("results", count);
+            results.end(fields);
             fields.diagnostics(&diagnostics);
         });
         diagnostics
@@ -418,8 +473,18 @@ impl Provider for RecordingProvider {
         let call = self.begin(context, "invoke-action", Some(&request.action_type), |fields| {
             fields.value("config", &request.config);
         });
-        let diagnostics = self.provider.invoke_action(context, request, progress).await;
-        call.end(|fields| fields.diagnostics(&diagnostics));
+        let mut messages = Vec::new();
+        let mut recorded = |message: String| {
+            if messages.len() < MAX_RECORDED_RESULTS {
+                messages.push(message.clone());
+            }
+            progress(message);
+        };
+        let diagnostics = self.provider.invoke_action(context, request, &mut recorded).await;
+        call.end(|fields| {
+            messages.iter().for_each(|message| fields.text("message", message));
+            fields.diagnostics(&diagnostics);
+        });
         diagnostics
     }
 

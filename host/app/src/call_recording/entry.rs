@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
-use wardian_plugin::{PluginDiagnostics, RawState, SensitiveValues, Severity};
+use wardian_plugin::{ListEvent, PluginDiagnostics, RawState, SensitiveValues, Severity};
 use wardian_value::{Path, Type, Value, View, msgpack};
 
 /// The text of an unknown value in JSON.
@@ -56,6 +56,13 @@ pub enum RecordedValue {
         /// The value with its type, as base64 of MessagePack.
         exact: String,
     },
+    /// Bytes that only the plugin interprets.
+    Bytes {
+        /// The number of bytes, for readers.
+        value: Json,
+        /// The bytes, as base64.
+        bytes: String,
+    },
     /// Any other data.
     Plain(Json),
 }
@@ -64,7 +71,7 @@ impl RecordedValue {
     /// Returns the value for readers.
     pub fn json(&self) -> &Json {
         match self {
-            Self::Exact { value, .. } | Self::Plain(value) => value,
+            Self::Exact { value, .. } | Self::Bytes { value, .. } | Self::Plain(value) => value,
         }
     }
 
@@ -74,7 +81,16 @@ impl RecordedValue {
             Self::Exact { exact, .. } => {
                 msgpack::decode(&BASE64_STANDARD.decode(exact).ok()?, &Type::Dynamic).ok()
             }
-            Self::Plain(_) => None,
+            Self::Bytes { .. } | Self::Plain(_) => None,
+        }
+    }
+
+    /// Returns recorded bytes or text as bytes; `None` for other data, or if it is damaged.
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Bytes { bytes, .. } => BASE64_STANDARD.decode(bytes).ok(),
+            Self::Plain(Json::String(text)) => Some(text.as_bytes().to_vec()),
+            Self::Exact { .. } | Self::Plain(_) => None,
         }
     }
 }
@@ -137,28 +153,60 @@ impl Fields {
         self.insert(name, Json::from(number));
     }
 
-    /// Adds private data. Its content has no known format, so only text can be redacted.
+    pub(super) fn flag(&mut self, name: &str, value: bool) {
+        self.insert(name, Json::from(value));
+    }
+
+    /// Adds private data. Its content has no known format. If it contains a secret, only text is recorded,
+    /// which is redacted.
     pub(super) fn private(&mut self, name: &str, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
+        let value = format!("{} bytes", bytes.len());
         match str::from_utf8(bytes) {
             Ok(text) => self.text(name, text),
-            Err(_) => self.insert(name, Json::from(format!("{} bytes", bytes.len()))),
+            Err(_) if self.has_secret(&String::from_utf8_lossy(bytes)) => self.insert(name, Json::from(value)),
+            Err(_) => {
+                let bytes = BASE64_STANDARD.encode(bytes);
+                self.insert(name, json!({ "value": value, "bytes": bytes }));
+            }
         }
     }
 
-    pub(super) fn raw_state(&mut self, raw: &RawState) {
+    fn has_secret(&self, text: &str) -> bool {
+        *self.secrets.redact(text) != *text
+    }
+
+    pub(super) fn raw_state(&mut self, name: &str, raw: &RawState) {
         match raw {
-            RawState::Json(text) => self.text("raw_state", text),
+            RawState::Json(text) => self.text(name, text),
             RawState::Flatmap(map) => {
                 let entries: Map<String, Json> = map
                     .iter()
                     .map(|(key, value)| (key.clone(), Json::from(self.secrets.redact(value).into_owned())))
                     .collect();
-                self.insert("raw_state", Json::Object(entries));
+                self.insert(name, Json::Object(entries));
             }
         }
+    }
+
+    /// Adds fields as one value, which readers see without its exact form.
+    pub(super) fn group(&mut self, name: &str, fields: Self) {
+        let entries = fields.fields.into_iter().map(|(name, value)| {
+            let is_exact = |value: &Json| value.get("exact").is_some();
+            let value = if is_exact(&value) { value["value"].clone() } else { value };
+            (name, value)
+        });
+        self.insert(name, Json::Object(entries.collect()));
+    }
+
+    /// Adds a result of a list.
+    pub(super) fn list_event(&mut self, event: &ListEvent) {
+        self.text("name", &event.display_name);
+        self.optional("identity", event.identity.as_ref());
+        self.optional("object", event.resource_object.as_ref());
+        self.diagnostics(&event.diagnostics);
     }
 
     pub(super) fn paths(&mut self, name: &str, paths: &[Path]) {

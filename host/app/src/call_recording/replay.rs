@@ -1,14 +1,18 @@
 //! Repeats a recorded call.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use serde_json::Value as Json;
 use wardian_plugin::{
-    ApplyRequest, CallContext, ClientCapabilities, ConfigKind, ConfigureRequest, ImportRequest, ImportTarget,
-    OpenEphemeralRequest, PlanRequest, PrivateBytes, Provider, RawState, ReadDataSourceRequest,
-    ReadResourceRequest, UpgradeStateRequest, ValidateConfigRequest,
+    ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, ConfigureRequest, Continue,
+    ImportRequest, ImportTarget, ListEvent, ListRequest, MoveRequest, OpenEphemeralRequest, PlanRequest,
+    PluginDiagnostic, PrivateBytes, Provider, RawState, ReadDataSourceRequest, ReadResourceRequest,
+    UpgradeStateRequest, ValidateConfigRequest, ValidateListRequest,
 };
 use wardian_value::{Str, Value};
 
+use super::{ListResults, MAX_RECORDED_RESULTS};
 use super::entry::{Fields, RecordedCall, RecordedValue};
 use crate::compatibility::TERRAFORM_VERSION;
 
@@ -18,18 +22,25 @@ use crate::compatibility::TERRAFORM_VERSION;
 pub enum ReplayError {
     #[error("the call {0} cannot be replayed")]
     Unsupported(String),
+    #[error("the call that opened the ephemeral resource is not recorded")]
+    NotOpened,
+    #[error("the ephemeral resource could not be opened again: {0}")]
+    NotReopened(String),
     #[error("the recorded call has no valid argument \"{0}\"; record it again")]
     Argument(String),
 }
 
-/// Repeats a call, and returns its response.
+/// Repeats the last of these calls, and returns its response. The earlier ones contain what it depends on:
+/// the private data of an ephemeral resource are not recorded, so a call that renews or closes the resource
+/// opens it again.
 ///
 /// # Errors
 /// Returns an error if the call cannot be repeated, or its record is damaged.
 pub async fn replay(
     provider: &dyn Provider,
-    call: &RecordedCall,
+    calls: &[RecordedCall],
 ) -> Result<BTreeMap<String, RecordedValue>, ReplayError> {
+    let Some((call, earlier)) = calls.split_last() else { return Ok(BTreeMap::new()) };
     let context = match &call.resource {
         Some(resource) => CallContext::new(resource.as_str()),
         None => CallContext::default(),
@@ -67,7 +78,7 @@ pub async fn replay(
             let request = UpgradeStateRequest {
                 type_name,
                 version: arguments.number("version")?,
-                raw: RawState::Json(arguments.text("raw_state")?.into()),
+                raw: arguments.raw("raw_state")?,
             };
             let answer = provider.upgrade_resource_state(&context, request).await;
             response.optional("upgraded_state", answer.upgraded.as_ref());
@@ -78,7 +89,7 @@ pub async fn replay(
                 type_name,
                 current_state: arguments.value("current_state")?,
                 private: arguments.private("private"),
-                provider_meta: None,
+                provider_meta: arguments.optional("provider_meta"),
                 current_identity: arguments.optional("current_identity"),
                 capabilities,
             };
@@ -94,7 +105,7 @@ pub async fn replay(
                 proposed_new_state: arguments.value("proposed_new_state")?,
                 config: arguments.value("config")?,
                 prior_private: arguments.private("prior_private"),
-                provider_meta: None,
+                provider_meta: arguments.optional("provider_meta"),
                 prior_identity: arguments.optional("prior_identity"),
                 capabilities,
             };
@@ -110,7 +121,7 @@ pub async fn replay(
                 planned_state: arguments.value("planned_state")?,
                 config: arguments.value("config")?,
                 planned_private: arguments.private("planned_private"),
-                provider_meta: None,
+                provider_meta: arguments.optional("provider_meta"),
                 planned_identity: arguments.optional("planned_identity"),
             };
             let answer = provider.apply_resource_change(&context, request).await;
@@ -132,7 +143,7 @@ pub async fn replay(
         }
         "read-data-source" => {
             let config = arguments.value("config")?;
-            let request = ReadDataSourceRequest { type_name, config, provider_meta: None, capabilities };
+            let request = ReadDataSourceRequest { type_name, config, provider_meta: arguments.optional("provider_meta"), capabilities };
             let answer = provider.read_data_source(&context, request).await;
             response.optional("state", answer.state.as_ref());
             response.diagnostics(&answer.diagnostics);
@@ -143,6 +154,92 @@ pub async fn replay(
             let answer = provider.open_ephemeral_resource(&context, request).await;
             response.diagnostics(&answer.diagnostics);
         }
+        "renew-ephemeral-resource" => {
+            let private = reopen(provider, &context, call, earlier).await?;
+            let answer = provider.renew_ephemeral_resource(&context, type_name, private).await;
+            response.diagnostics(&answer.diagnostics);
+        }
+        "close-ephemeral-resource" => {
+            let private = reopen(provider, &context, call, earlier).await?;
+            response.diagnostics(&provider.close_ephemeral_resource(&context, type_name, private).await);
+        }
+        "upgrade-resource-identity" => {
+            let request = UpgradeStateRequest {
+                type_name,
+                version: arguments.number("version")?,
+                raw: arguments.raw("raw_identity")?,
+            };
+            let answer = provider.upgrade_resource_identity(&context, request).await;
+            response.optional("upgraded_identity", answer.upgraded.as_ref());
+            response.diagnostics(&answer.diagnostics);
+        }
+        "move-resource-state" => {
+            let source_identity = match arguments.number("source_identity_version") {
+                Ok(version) => Some((version, arguments.raw("source_identity")?)),
+                Err(_) => None,
+            };
+            let request = MoveRequest {
+                source_provider_address: arguments.text("source_provider")?,
+                source_type_name: Str::new(&arguments.text("source_type")?),
+                source_schema_version: arguments.number("source_version")?,
+                source_state: arguments.raw("source_state")?,
+                target_type_name: type_name,
+                source_private: arguments.private("source_private"),
+                source_identity,
+            };
+            let answer = provider.move_resource_state(&context, request).await;
+            response.optional("target_state", answer.target_state.as_ref());
+            response.optional("target_identity", answer.target_identity.as_ref());
+            response.diagnostics(&answer.diagnostics);
+        }
+        "generate-resource-config" => {
+            let state = arguments.value("state")?;
+            let answer = provider.generate_resource_config(&context, type_name, state).await;
+            response.optional("config", answer.config.as_ref());
+            response.diagnostics(&answer.diagnostics);
+        }
+        "validate-list-resource-config" => {
+            let request = ValidateListRequest {
+                type_name,
+                config: arguments.value("config")?,
+                include_resource_object: arguments.value("include_resource_object")?,
+                limit: arguments.value("limit")?,
+            };
+            response.diagnostics(&provider.validate_list_resource_config(&context, request).await);
+        }
+        "list-resource" => {
+            let limit = arguments.number("limit").ok().and_then(|limit| u64::try_from(limit).ok());
+            let request = ListRequest {
+                type_name,
+                config: arguments.value("config")?,
+                include_resource_object: arguments.flag("include_resource_object")?,
+                limit,
+            };
+            let mut results = ListResults::new(&context);
+            let mut found = |event: ListEvent| {
+                results.add(&event);
+                // A provider may return more results than the limit, which the engine ignores.
+                if limit.is_some_and(|limit| results.count() >= limit) { Continue::Stop } else { Continue::Yes }
+            };
+            let diagnostics = provider.list_resource(&context, request, &mut found).await;
+            results.end(&mut response);
+            response.diagnostics(&diagnostics);
+        }
+        "plan-action" => {
+            let request =
+                ActionRequest { action_type: type_name, config: arguments.value("config")?, capabilities };
+            response.diagnostics(&provider.plan_action(&context, request).await.diagnostics);
+        }
+        "invoke-action" => {
+            let request =
+                ActionRequest { action_type: type_name, config: arguments.value("config")?, capabilities };
+            let mut messages = Vec::new();
+            let mut progress = |message: String| messages.push(message);
+            let diagnostics = provider.invoke_action(&context, request, &mut progress).await;
+            let recorded = messages.iter().take(MAX_RECORDED_RESULTS);
+            recorded.for_each(|message| response.text("message", message));
+            response.diagnostics(&diagnostics);
+        }
         "call-function" => {
             match provider.call_function(&context, type_name, arguments.all("argument")?).await {
                 Ok(value) => response.value("result", &value),
@@ -152,6 +249,30 @@ pub async fn replay(
         other => return Err(ReplayError::Unsupported(other.to_owned())),
     }
     Ok(fields(response))
+}
+
+/// Opens the ephemeral resource of a call again, and returns its private data.
+async fn reopen(
+    provider: &dyn Provider,
+    context: &CallContext,
+    call: &RecordedCall,
+    earlier: &[RecordedCall],
+) -> Result<PrivateBytes, ReplayError> {
+    let is_open = |one: &&RecordedCall| {
+        one.call == "open-ephemeral-resource"
+            && (&one.plugin, &one.type_name, &one.resource) == (&call.plugin, &call.type_name, &call.resource)
+    };
+    let open = earlier.iter().rev().find(is_open).ok_or(ReplayError::NotOpened)?;
+    let request = OpenEphemeralRequest {
+        type_name: Str::new(open.type_name.as_deref().unwrap_or_default()),
+        config: Arguments(open).value("config")?,
+        capabilities: ClientCapabilities::default(),
+    };
+    let answer = provider.open_ephemeral_resource(context, request).await;
+    match answer.diagnostics.into_iter().find(PluginDiagnostic::is_error) {
+        Some(error) => Err(ReplayError::NotReopened(format!("{}: {}", error.summary, error.detail))),
+        None => Ok(answer.private),
+    }
 }
 
 fn fields(response: Fields) -> BTreeMap<String, RecordedValue> {
@@ -184,10 +305,29 @@ impl Arguments<'_> {
         number.ok_or_else(|| ReplayError::Argument(name.to_owned()))
     }
 
-    /// Returns private data, which is recorded only if it is text.
+    fn flag(&self, name: &str) -> Result<bool, ReplayError> {
+        let flag = self.0.request.get(name).and_then(|value| value.json().as_bool());
+        flag.ok_or_else(|| ReplayError::Argument(name.to_owned()))
+    }
+
+    /// Returns a stored object: JSON text, or the attributes of an old format.
+    fn raw(&self, name: &str) -> Result<RawState, ReplayError> {
+        let argument = || ReplayError::Argument(name.to_owned());
+        match self.0.request.get(name).ok_or_else(argument)?.json() {
+            Json::String(text) => Ok(RawState::Json(text.as_str().into())),
+            Json::Object(entries) => {
+                let entries = entries.iter().map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+                let entries: Option<_> = entries.collect();
+                entries.map(|entries| RawState::Flatmap(Arc::new(entries))).ok_or_else(argument)
+            }
+            _ => Err(argument()),
+        }
+    }
+
+    /// Returns private data; empty if it was not recorded because it contains a secret.
     fn private(&self, name: &str) -> PrivateBytes {
-        let text = self.0.request.get(name).and_then(|value| value.json().as_str()).unwrap_or_default();
-        text.as_bytes().into()
+        let bytes = self.0.request.get(name).and_then(RecordedValue::bytes).unwrap_or_default();
+        bytes.into()
     }
 
     /// Returns the arguments `name`, `name_2`, `name_3` and so on.

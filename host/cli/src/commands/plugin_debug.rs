@@ -19,6 +19,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::component_file::FileProvider;
 use crate::failure::{Failure, Outcome, Status};
+use crate::render::counted::counted;
 use crate::shell::{OutputKind, Paint, ViewOptions};
 
 /// Maximum length of one recorded call.
@@ -98,7 +99,11 @@ async fn record(context: &CommandContext, arguments: &PluginDebugArguments) -> O
         shell.say(printable!("\nThe command made no calls of {}.", address.for_display()));
     } else {
         let file = arguments.recording.display();
-        shell.say(printable!("\n{count} calls are recorded in {file}. Repeat one with -replay=NUMBER."));
+        let are = if count == 1 { "is" } else { "are" };
+        shell.say(printable!(
+            "\n{} {are} recorded in {file}. Repeat one with -replay=NUMBER.",
+            counted(count, "call")
+        ));
     }
     Ok(if status.success() { Status::Success } else { Status::Failed })
 }
@@ -108,9 +113,9 @@ async fn repeat(context: &CommandContext, arguments: &PluginDebugArguments, numb
     let calls = read(&arguments.recording)?;
     let call = number.checked_sub(1).and_then(|index| calls.get(index)).ok_or_else(|| {
         let detail = format!(
-            "{} contains {} calls, but not call {number}.",
+            "{} contains {}, but not call {number}.",
             arguments.recording.display(),
-            calls.len()
+            counted(calls.len(), "call")
         );
         Failure::error("No such call", detail)
     })?;
@@ -124,10 +129,10 @@ async fn repeat(context: &CommandContext, arguments: &PluginDebugArguments, numb
         .iter()
         .rposition(|earlier| earlier.call == "configure-provider" && earlier.plugin == call.plugin);
     if let Some(index) = configured {
-        replay(&*loaded.provider, &calls[index]).await.map_err(|error| failed(index + 1, &error))?;
+        replay(&*loaded.provider, &calls[..=index]).await.map_err(|error| failed(index + 1, &error))?;
     }
     let started = std::time::Instant::now();
-    let response = replay(&*loaded.provider, call).await.map_err(|error| failed(number, &error))?;
+    let response = replay(&*loaded.provider, &calls[..number]).await.map_err(|error| failed(number, &error))?;
     let repeated =
         RecordedCall { milliseconds: started.elapsed().as_secs_f64() * 1000.0, response, ..call.clone() };
     context.shell.print(call_text(context, number, &repeated));
