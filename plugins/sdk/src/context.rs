@@ -174,9 +174,10 @@ impl<Client> Context<'_, Client> {
     /// this state is stored, so it should contain exactly the changes that were made. Unknown values in
     /// the state are stored as null.
     ///
-    /// When this function returns, the record is durable. The state is stored even if the provider
-    /// crashes, exceeds a limit or is interrupted, and even if the host is killed. Record the state
-    /// as soon as the remote object exists and its identifier is known:
+    /// When this function returns, the record is on the disk. The state is stored even if the provider
+    /// crashes, exceeds a limit or is interrupted, and even if the host is killed or loses power. Each
+    /// record waits for the disk, typically for a few milliseconds. Record the state as soon as the
+    /// remote object exists and its identifier is known:
     ///
     /// ```
     /// # use serde::{Deserialize, Serialize};

@@ -11,6 +11,9 @@ use crate::service::{ListCursor, diagnostics_record};
 
 /// Provides access to a component's provider. [`crate::export_provider!`] implements it.
 pub trait Exported: 'static {
+    /// Whether the component exports the form of its configured provider.
+    const HAS_CONFIGURED_FORM: bool;
+
     /// Returns the cell that contains the component's provider.
     fn service() -> &'static LocalKey<OnceCell<Service>>;
 
@@ -21,10 +24,11 @@ pub trait Exported: 'static {
 /// The type that implements the exports of a component.
 pub struct Component<E>(PhantomData<E>);
 
-fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
+/// Calls the component's provider.
+pub(crate) fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
     let make = || {
         crate::file_access::enter_working_directory();
-        E::make()
+        E::make().exported(E::HAS_CONFIGURED_FORM)
     };
     E::service().with(|service| answer(service.get_or_init(make)))
 }
@@ -220,15 +224,29 @@ impl<E: Exported> protocol::Guest for Component<E> {
 ///     filesystem { directories: ["."], reason: "reads the start scripts of servers" },
 /// );
 /// ```
+///
+/// `configured_form` after the provider exports its form, for a provider with
+/// [`Provider::configured_form`](crate::Provider::configured_form):
+/// `export_provider!(provider, configured_form, network { ... })`.
 #[macro_export]
 macro_rules! export_provider {
+    ($provider:path, configured_form $(, $capability:ident $needed:tt)* $(,)?) => {
+        $crate::declare_capabilities!($($capability $needed),*);
+
+        #[cfg(target_family = "wasm")]
+        #[allow(unsafe_code, reason = "exports of a component are functions with fixed symbol names")]
+        const _: () = {
+            $crate::export_provider_world!($provider, This, true);
+            $crate::export_configured_form!(This);
+        };
+    };
     ($provider:path $(, $capability:ident $needed:tt)* $(,)?) => {
         $crate::declare_capabilities!($($capability $needed),*);
 
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code, reason = "exports of a component are functions with fixed symbol names")]
         const _: () = {
-            $crate::export_provider_world!($provider, This);
+            $crate::export_provider_world!($provider, This, false);
         };
 
         // Native builds, and therefore tests and editors, report a mistake in the function too.
@@ -241,10 +259,12 @@ macro_rules! export_provider {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_provider_world {
-    ($provider:path, $exported:ident) => {
+    ($provider:path, $exported:ident, $has_configured_form:literal) => {
         struct $exported;
 
         impl $crate::export::Exported for $exported {
+            const HAS_CONFIGURED_FORM: bool = $has_configured_form;
+
             fn service() -> &'static ::std::thread::LocalKey<::std::cell::OnceCell<$crate::export::Service>> {
                 ::std::thread_local! {
                     static SERVICE: ::std::cell::OnceCell<$crate::export::Service> =

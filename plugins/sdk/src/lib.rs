@@ -58,6 +58,7 @@ pub mod bindings;
 mod check;
 pub mod clock;
 mod codec;
+pub mod configured_form;
 mod context;
 mod data_source;
 #[doc(hidden)]

@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wardian_value::{Type, Value};
 
 use crate::action::{Action, AnyAction, TypedAction};
+use crate::configured_form::ConfiguredForm;
 use crate::data_source::{AnyDataSource, DataSource, TypedDataSource};
 use crate::ephemeral::{AnyEphemeralResource, EphemeralResource, TypedEphemeralResource};
 use crate::list::{AnyListResource, ListResource, TypedListResource};
@@ -66,6 +69,7 @@ pub(crate) struct Parts {
     pub(crate) configure: Configure,
     pub(crate) config_error: ConfigError,
     pub(crate) validate: Option<Validate>,
+    pub(crate) configured_form: Option<ConfiguredForm>,
     /// The client of a provider that needs no configuration.
     pub(crate) client: Option<Rc<dyn Any>>,
     pub(crate) resources: BTreeMap<String, WithSchema<dyn AnyResource>>,
@@ -158,6 +162,7 @@ impl<Client: 'static> Provider<Client> {
                 configure,
                 config_error,
                 validate: None,
+                configured_form: None,
                 client,
                 resources: BTreeMap::new(),
                 data_sources: BTreeMap::new(),
@@ -178,6 +183,48 @@ impl<Client: 'static> Provider<Client> {
     #[must_use]
     pub fn validate(mut self, validate: impl Fn(&Object) -> Result<()> + 'static) -> Self {
         self.parts.validate = Some(Box::new(validate));
+        self
+    }
+
+    /// Hands the client on to the other instances of the provider, so that `configure` is called once for
+    /// each provider configuration, for example because it logs in. `hand_on` returns what the client
+    /// consists of, such as its session, and `restore` creates the client of another instance from it.
+    ///
+    /// The component must be exported with `export_provider!(provider, configured_form)`. The serialized
+    /// form can have at most 1 MiB.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use wardian_sdk::{Attribute, Provider, Result, Schema};
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Config {
+    ///     user: String,
+    /// }
+    ///
+    /// #[derive(Clone, Serialize, Deserialize)]
+    /// struct Client {
+    ///     session: String,
+    /// }
+    ///
+    /// fn log_in(config: Config) -> Result<Client> {
+    ///     Ok(Client { session: format!("session of {}", config.user) })
+    /// }
+    ///
+    /// fn provider() -> Provider<Client> {
+    ///     let schema = Schema::new().attribute(Attribute::string("user").required());
+    ///     Provider::with_config("cloud", schema, log_in).configured_form(Client::clone, Ok)
+    /// }
+    ///
+    /// wardian_sdk::export_provider!(provider, configured_form);
+    /// ```
+    #[must_use]
+    pub fn configured_form<Form: Serialize + DeserializeOwned>(
+        mut self,
+        hand_on: impl Fn(&Client) -> Form + 'static,
+        restore: impl Fn(Form) -> Result<Client> + 'static,
+    ) -> Self {
+        self.parts.configured_form = Some(ConfiguredForm::new(hand_on, restore));
         self
     }
 

@@ -65,12 +65,15 @@ pub(crate) fn short() -> SandboxLimits {
     }
 }
 
-/// Creates a sandbox. All tests share one cache of compiled code.
-pub(crate) fn sandbox(limits: SandboxLimits) -> Sandbox {
+/// Returns the directories of the cache of compiled code, which all tests share.
+pub(crate) fn sandbox_cache() -> CacheDirectories {
     let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let cache = CacheDirectories { code: place.join("code"), key: place.join("key") };
+    CacheDirectories { code: place.join("code"), key: place.join("key") }
+}
+
+pub(crate) fn sandbox(limits: SandboxLimits) -> Sandbox {
     let sandbox = Sandbox::new(SandboxOptions {
-        cache: Some(cache),
+        cache: Some(sandbox_cache()),
         limits,
         parallelism: 4,
         ..SandboxOptions::default()

@@ -3,6 +3,7 @@
 
 mod answers;
 mod cache;
+mod configured_form;
 mod determinism;
 mod file_mode;
 mod files;

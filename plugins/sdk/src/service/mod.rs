@@ -84,6 +84,42 @@ impl Service {
         diagnostics_record(self.configured(&request.config).err().unwrap_or_default())
     }
 
+    /// Returns the form of the configured client, if the provider hands it on.
+    pub(crate) fn configured_form(&self) -> Option<Vec<u8>> {
+        let client = self.client.borrow().clone()?;
+        self.parts.configured_form.as_ref()?.hand_on(&*client)
+    }
+
+    /// Configures this instance with the form of another instance.
+    pub(crate) fn restore_configured_form(&self, form: &[u8]) -> Vec<types::Diagnostic> {
+        let restore = || match &self.parts.configured_form {
+            Some(known) => known.restore(form),
+            None => Err(Diagnostics::error(
+                "Provider cannot be configured",
+                "It received the form of a configured instance, but hands none on.",
+            )),
+        };
+        match restore() {
+            Ok(client) => {
+                *self.client.borrow_mut() = Some(client);
+                Vec::new()
+            }
+            Err(errors) => diagnostics_record(errors),
+        }
+    }
+
+    /// Adds an error if the provider hands its client on, but the component does not export it.
+    pub(crate) fn exported(mut self, has_configured_form: bool) -> Self {
+        if self.parts.configured_form.is_some() && !has_configured_form {
+            self.parts.problems.append(Diagnostics::error(
+                "Configured form is not exported",
+                "`Provider::configured_form` has no effect. Export the provider with \
+                 `export_provider!(provider, configured_form)`.",
+            ));
+        }
+        self
+    }
+
     fn configured(&self, config: &[u8]) -> Result<()> {
         let ty = self.parts.schema.ty();
         let config = object(config, ty, "configuration")?.unwrap_or_else(|| Object::with_nulls(ty.clone()));

@@ -178,7 +178,7 @@ macro_rules! export_state_store_provider {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code, reason = "exports of a component are functions with fixed symbol names")]
         const _: () = {
-            $crate::export_provider_world!($provider, This);
+            $crate::export_provider_world!($provider, This, false);
 
             impl $crate::state_store::export::ExportedStores for This {
                 fn stores()

@@ -21,6 +21,7 @@ struct Config {
     password: String,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
 struct Client {
     host: String,
     token: String,
@@ -161,6 +162,7 @@ impl DataSource<Client> for Coffees {
 
 pub fn provider() -> Provider<impl Sized> {
     Provider::with_config("hashicups", Schema::for_type::<Config>(), Client::sign_in)
+        .configured_form(Client::clone, Ok)
         .updatable_resource("hashicups_order", Orders)
         .data_source("hashicups_coffees", Coffees)
         .function(
@@ -174,6 +176,7 @@ pub fn provider() -> Provider<impl Sized> {
 
 wardian_sdk::export_provider!(
     provider,
+    configured_form,
     network {
         hosts: ["localhost"],
         schemes: ["http"],
