@@ -1,6 +1,7 @@
 //! The process's single wasmtime engine, and its compilation settings.
 
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroUsize;
 
 use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
 
@@ -8,6 +9,11 @@ use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
 const GUEST_STACK: usize = 1 << 20;
 /// Stack size for the guest and the host functions that it calls.
 const FIBER_STACK: usize = GUEST_STACK + (1 << 20);
+
+/// Maximum number of frames of a backtrace. The frames of a panic and of the standard library's iterators
+/// can precede those of the author's functions, which are shown for a plugin under development.
+const MAX_FRAMES: Option<NonZeroUsize> = NonZeroUsize::new(20);
+const MAX_DEVELOPMENT_FRAMES: Option<NonZeroUsize> = NonZeroUsize::new(256);
 
 /// The purpose of an engine, which determines its compilation settings. Code that was compiled with one
 /// of them cannot be run with the other.
@@ -45,6 +51,7 @@ pub(crate) fn create(settings: EngineSettings) -> wasmtime::Result<Engine> {
         // The map from code addresses to offsets in the component takes up a tenth of an artifact.
         // Only backtraces of plugins under development need it.
         .generate_address_map(is_development)
+        .wasm_backtrace_max_frames(if is_development { MAX_DEVELOPMENT_FRAMES } else { MAX_FRAMES })
         // An environment variable must not change the engine's behaviour.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     Engine::new(&config)

@@ -1,49 +1,31 @@
-//! Finds the function, file and line of the addresses in a backtrace of a plugin under development.
+//! Finds the functions, files and lines of the addresses in a backtrace of a plugin under development.
 //!
 //! Debug information is in custom sections of the modules in a component. Its addresses are relative to
 //! the code section of the module. The sections are read when a plugin fails, which is rare. Cost: linear
 //! in the size of the component.
 
+mod selection;
+
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
+use addr2line::{Context, Location};
 use wasmparser::{Parser, Payload};
 use wasmtime::FrameInfo;
+
+use selection::is_author_function;
 
 /// Maximum number of frames that a message contains.
 const MAX_SHOWN_FRAMES: usize = 12;
 
+/// Maximum number of functions that were inlined into one frame.
+const MAX_INLINED_FUNCTIONS: usize = 64;
+
 /// Maximum length of a function's name that is demangled.
 const MAX_NAME_LENGTH: usize = 4096;
 
-/// Beginnings of the names of functions that run between a panic and the trap.
-const PANIC_FUNCTIONS: [&str; 12] = [
-    "std::panicking::",
-    "core::panicking::",
-    "std::process::",
-    "std::sys::",
-    "std::rt::",
-    "core::option::expect_failed",
-    "core::option::unwrap_failed",
-    "core::result::unwrap_failed",
-    "alloc::alloc::handle_alloc_error",
-    "rust_panic",
-    "__rust",
-    "abort",
-];
-
-/// Beginnings of the names of functions between the host's call and the author's code.
-const CALLING_FUNCTIONS: [&str; 7] = [
-    "wardian_sdk::",
-    "<wardian_sdk::",
-    "wit_bindgen::",
-    "wardian:plugin/",
-    "core::ops::function::",
-    "<alloc::boxed::Box<",
-    "__wasm",
-];
+type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The debug information of a component.
 #[derive(Debug)]
@@ -57,53 +39,93 @@ struct ModuleSymbols<'a> {
     sections: Vec<(&'a str, &'a [u8])>,
 }
 
+/// A function in a backtrace, which may have been inlined into another one.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Frame {
+    /// The readable name; empty if the function has none.
+    name: String,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
 impl Symbols {
     pub(crate) fn new(component: &[u8]) -> Self {
         Self { component: component.into() }
     }
 
-    /// Returns the frames of the author's code as lines of text, innermost first. The frames of the
-    /// standard library's panic handling and of the SDK are omitted, unless there are no others.
+    /// Returns the frames of the author's code as lines of text, innermost first, and the number of
+    /// further frames. The frames of the standard library and of the SDK are omitted, unless there are no
+    /// others.
     pub(crate) fn frames(&self, frames: &[FrameInfo]) -> Vec<String> {
         let modules = modules(&self.component).unwrap_or_default();
         let contexts: Vec<_> = modules.iter().map(|module| (module, context(module))).collect();
-        let names: Vec<String> =
-            frames.iter().map(|frame| readable(frame.func_name().unwrap_or_default())).collect();
-        let shown = author_frames(&names);
-        let mut lines = Vec::new();
-        for (frame, name) in frames[shown.clone()].iter().zip(&names[shown]).take(MAX_SHOWN_FRAMES) {
-            let mut line =
-                if name.is_empty() { "a function without a name".to_owned() } else { name.clone() };
-            let offset = frame.module_offset();
-            let found = contexts.iter().find_map(|(module, context)| {
-                let offset = offset.filter(|offset| module.code.contains(offset))?;
-                let address = u64::try_from(offset - module.code.start).ok()?;
-                let location = context.as_ref()?.find_location(address).ok()??;
-                Some((location.file?.to_owned(), location.line))
-            });
-            if let Some((file, number)) = found {
-                line.push_str(" at ");
-                line.push_str(&file);
-                if let Some(number) = number {
-                    let _ = write!(line, ":{number}");
-                }
+        let mut all = Vec::new();
+        for frame in frames {
+            let name = readable(frame.func_name().unwrap_or_default());
+            let mut inlined = frame
+                .module_offset()
+                .and_then(|offset| {
+                    contexts.iter().find(|(module, _)| module.code.contains(&offset)).zip(Some(offset))
+                })
+                .and_then(|((module, context), offset)| {
+                    located(context.as_ref()?, u64::try_from(offset - module.code.start).ok()?)
+                })
+                .unwrap_or_default();
+            // The last function is the one that was compiled. Its name in the module is complete.
+            match inlined.last_mut() {
+                Some(outermost) if !name.is_empty() => outermost.name = name,
+                Some(_) => {}
+                None => inlined.push(Frame { name, ..Frame::default() }),
             }
-            lines.push(crate::output::printable(&line));
+            all.append(&mut inlined);
         }
-        lines
+        shown(all)
     }
 }
 
-/// Returns the range of the author's frames. The outermost frames are the last ones.
-fn author_frames(names: &[String]) -> Range<usize> {
-    let is_any = |name: &String, known: &[&str]| {
-        let name = name.trim_start_matches('_');
-        known.iter().any(|start| name.starts_with(start.trim_start_matches('_')))
-    };
-    let start = names.iter().position(|name| !is_any(name, &PANIC_FUNCTIONS)).unwrap_or(0);
-    let is_calling = |name: &String| name.is_empty() || is_any(name, &CALLING_FUNCTIONS);
-    let end = names.iter().rposition(|name| !is_calling(name)).map_or(0, |last| last + 1);
-    if start < end { start..end } else { 0..names.len() }
+/// Returns the frames of the author's code as text; all frames if there are none.
+fn shown(all: Vec<Frame>) -> Vec<String> {
+    let (author, others): (Vec<Frame>, Vec<Frame>) =
+        all.into_iter().partition(|frame| is_author_function(&frame.name));
+    let frames = if author.is_empty() { others } else { author };
+    let further = frames.len().saturating_sub(MAX_SHOWN_FRAMES);
+    let mut lines: Vec<String> = frames.iter().take(MAX_SHOWN_FRAMES).map(Frame::line).collect();
+    if further > 0 {
+        lines.push(format!("and {further} more"));
+    }
+    lines
+}
+
+impl Frame {
+    fn line(&self) -> String {
+        let mut text =
+            if self.name.is_empty() { "a function without a name".to_owned() } else { self.name.clone() };
+        if let Some(file) = &self.file {
+            text.push_str(" at ");
+            text.push_str(file);
+            if let Some(line) = self.line {
+                let _ = write!(text, ":{line}");
+            }
+        }
+        crate::output::printable(&text)
+    }
+}
+
+/// Returns the functions at an address, innermost first. The last one is not inlined.
+fn located(context: &Context<Bytes<'_>>, address: u64) -> Option<Vec<Frame>> {
+    let mut frames = context.find_frames(address).skip_all_loads().ok()?;
+    let mut found = Vec::new();
+    while let Ok(Some(frame)) = frames.next()
+        && found.len() < MAX_INLINED_FUNCTIONS
+    {
+        let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
+        let (file, line) = match frame.location {
+            Some(Location { file, line, .. }) => (file.map(str::to_owned), line),
+            None => (None, None),
+        };
+        found.push(Frame { name: name.map(|name| readable(&name)).unwrap_or_default(), file, line });
+    }
+    Some(found)
 }
 
 /// Returns a demangled name without its hash.
@@ -136,7 +158,7 @@ fn modules(component: &[u8]) -> Option<Vec<ModuleSymbols<'_>>> {
 }
 
 /// Returns the debug information of a module, if it has any.
-fn context<'a>(module: &ModuleSymbols<'a>) -> Option<Context<EndianSlice<'a, LittleEndian>>> {
+fn context<'a>(module: &ModuleSymbols<'a>) -> Option<Context<Bytes<'a>>> {
     if module.sections.is_empty() {
         return None;
     }
@@ -151,28 +173,48 @@ fn context<'a>(module: &ModuleSymbols<'a>) -> Option<Context<EndianSlice<'a, Lit
 mod tests {
     use super::*;
 
-    fn names(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
+    fn frames(names: &[&str]) -> Vec<Frame> {
+        names.iter().map(|name| Frame { name: (*name).to_owned(), ..Frame::default() }).collect()
     }
 
     #[test]
-    fn panic_and_calling_frames_are_hidden() {
-        let all = names(&[
+    fn only_frames_of_the_author_are_shown() {
+        let all = frames(&[
             "abort",
             "std::sys::pal::wasip2::helpers::abort_internal",
             "__rustc::rust_panic",
-            "std::panicking::rust_panic_with_hook",
-            "core::panicking::panic_fmt",
             "core::result::unwrap_failed",
             "terraform_provider_dns::zone::parse",
-            "<terraform_provider_dns::zone::Zone as wardian_sdk::resource::Resource>::create",
-            "<wardian_sdk::resource::TypedResource<R, C> as wardian_sdk::resource::AnyResource>::create",
-            "wardian_sdk::service::apply",
+            "core::iter::adapters::map::map_fold::{{closure}}",
+            "terraform_provider_dns::zone::parse_all",
             "wardian:plugin/provider@0.1.0#apply-resource-change",
         ]);
-        assert_eq!(author_frames(&all), 6..8);
-        assert_eq!(author_frames(&names(&["abort", "wardian_sdk::x"])), 0..2);
-        assert_eq!(author_frames(&[]), 0..0);
+        assert_eq!(
+            shown(all),
+            ["terraform_provider_dns::zone::parse", "terraform_provider_dns::zone::parse_all"]
+        );
+    }
+
+    #[test]
+    fn all_frames_are_shown_if_none_is_the_authors() {
+        assert_eq!(shown(frames(&["abort", "wardian_sdk::x"])), ["abort", "wardian_sdk::x"]);
+        assert_eq!(shown(frames(&[""])), ["a function without a name"]);
+        assert!(shown(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn deep_recursion_is_shortened() {
+        let lines = shown(frames(&["dns::recurse"; 40]));
+        assert_eq!(lines.len(), MAX_SHOWN_FRAMES + 1);
+        assert_eq!(lines[MAX_SHOWN_FRAMES], "and 28 more");
+    }
+
+    #[test]
+    fn frame_names_its_file_and_line() {
+        let frame = |line| Frame { name: "dns::f".to_owned(), file: Some("src/f.rs".to_owned()), line };
+        assert_eq!(frame(Some(7)).line(), "dns::f at src/f.rs:7");
+        assert_eq!(frame(None).line(), "dns::f at src/f.rs");
+        assert!(!Frame { name: "a\u{1b}[2J".to_owned(), ..Frame::default() }.line().contains('\u{1b}'));
     }
 
     #[test]
@@ -188,5 +230,16 @@ mod tests {
         }
         let symbols = Symbols::new(b"junk");
         assert!(symbols.frames(&[]).is_empty());
+    }
+
+    #[test]
+    fn damaged_debug_information_has_no_functions() {
+        for data in [&b""[..], b"\xff", &[0xff; 64], b"\x08\0\0\0\x05\0\x01\x08\0\0\0\0"] {
+            let names = [".debug_info", ".debug_abbrev", ".debug_line", ".debug_ranges"];
+            let sections = names.iter().map(|name| (*name, data)).collect();
+            let module = ModuleSymbols { code: 0..100, sections };
+            let found = context(&module).and_then(|context| located(&context, 3));
+            assert!(found.is_none_or(|found| found.is_empty()));
+        }
     }
 }

@@ -374,6 +374,21 @@ fn without_times(text: &str) -> String {
     shown
 }
 
+/// Functions that panic at depth.
+const DEEP_PANIC: &str = r#"
+fn find(name: &str) -> String {
+    std::env::var(name).expect("no greeting")
+}
+
+#[inline(never)]
+fn greetings(names: &str) -> String {
+    let mut all: Vec<&str> = names.split(' ').collect();
+    all.sort_by_key(|name| name.len());
+    let found: Vec<String> = all.iter().flat_map(|name| [*name].into_iter().map(|name| find(name))).collect();
+    found.join(", ")
+}
+"#;
+
 #[test]
 fn plugin_dev_builds_plans_and_tests_a_new_project() {
     let project = Project::new(&[]);
@@ -396,20 +411,24 @@ fn plugin_dev_builds_plans_and_tests_a_new_project() {
     let failed = run("plugin dev terraform-provider-dns -once -no-color").ended_with(1);
     assert!(failed.errors.contains("Build failed"), "{}", failed.text());
     assert!(failed.errors.contains("titel"), "{}", failed.text());
-    // A panic in the provider is reported with the author's function, file and line.
+    // A panic in the provider, below closures and adaptors of the standard library, is reported with the
+    // functions of the author, their files and lines, and nothing else.
     project.write("terraform-provider-dns/src/note.rs", &note);
     let greeting = project.read("terraform-provider-dns/src/greeting.rs");
-    let panics = greeting.replace(
-        "format!(\"Hello, {}!\", config.name)",
-        "std::env::var(&config.name).expect(\"no greeting\")",
-    );
-    assert_ne!(panics, greeting);
-    project.write("terraform-provider-dns/src/greeting.rs", panics);
+    let call = greeting.replace("format!(\"Hello, {}!\", config.name)", "greetings(&config.name)");
+    assert_ne!(call, greeting);
+    project.write("terraform-provider-dns/src/greeting.rs", call + DEEP_PANIC);
     let failed = run("plugin dev terraform-provider-dns -once -no-color -no-tests").ended_with(1);
     let text: String =
         failed.errors.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
     assert!(text.contains("no greeting"), "{}", failed.text());
-    assert!(text.contains("src/greeting.rs:"), "{}", failed.text());
+    let frames = text.split_once("Guest functions, innermost first:").unwrap_or_default().1;
+    for part in ["greeting::find at", "greeting::greetings", "DataSource>::read at", "src/greeting.rs:"] {
+        assert!(frames.contains(part), "{part}: {}", failed.text());
+    }
+    for machinery in ["unwrap_failed", "panicking", "core::iter", "call_once", "alloc::", "wardian_sdk::service"] {
+        assert!(!frames.contains(machinery), "{machinery}: {}", failed.text());
+    }
     project.write("terraform-provider-dns/src/greeting.rs", greeting);
     // A test that fails.
     let wrong = note.replace("assert_eq!(note.get::<String>(\"id\"), \"note-a\")", "assert_eq!(1, 2)");
