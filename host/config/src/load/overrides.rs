@@ -12,7 +12,7 @@ use wardian_lang::{Block, Body, Expected};
 use wardian_value::Str;
 
 use super::file_blocks::{file_body, title};
-use crate::blocks::{Local, ModuleCall, Output, ProviderConfig, Resource, Settings, Variable};
+use crate::blocks::{ActionBlock, Local, ModuleCall, Output, ProviderConfig, Resource, Settings, Variable};
 use crate::content::label_count;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
@@ -98,7 +98,8 @@ impl Originals {
             return;
         };
         original.body = match &*block.kind {
-            "resource" | "data" | "module" => merged(&original.body, over),
+            "resource" | "data" | "module" => merged(&original.body, over, "lifecycle"),
+            "action" => merged(&original.body, over, "config"),
             _ => original.body.clone().overridden_by(over),
         };
         let mut found = Diagnostics::new();
@@ -124,7 +125,7 @@ impl Originals {
 }
 
 fn may_be_overridden(kind: &str) -> bool {
-    matches!(kind, "variable" | "output" | "module" | "provider" | "resource" | "data")
+    matches!(kind, "variable" | "output" | "module" | "provider" | "resource" | "data" | "action")
 }
 
 fn name_of(block: &Block) -> Name {
@@ -162,6 +163,11 @@ fn read(module: &mut Module, block: &Block, problems: &mut Diagnostics) {
             if let Some(config) = ProviderConfig::read(block, problems) {
                 let key = (config.local_name.clone(), config.alias.clone());
                 module.provider_configs.insert(key, config);
+            }
+        }
+        "action" => {
+            if let Some(action) = ActionBlock::read(block, problems) {
+                module.actions.insert(action.key(), action);
             }
         }
         _ => {
@@ -222,14 +228,13 @@ fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diag
     body
 }
 
-/// Merges a block's body with an overriding body. `lifecycle` blocks are merged argument by
-/// argument; all other blocks are replaced by type. If the result has both `count` and `for_each`,
+/// Merges a block's body with an overriding body. `inner` is the type of the block that is merged argument
+/// by argument; all other blocks are replaced by type. If the result has both `count` and `for_each`,
 /// `count` has precedence.
-fn merged(original: &Body, over: Body) -> Body {
+fn merged(original: &Body, over: Body, inner: &str) -> Body {
     let expected = |name: &str| match name {
-        "lifecycle" => Some(Expected::Block { labels: 0 }),
         "count" | "for_each" => Some(Expected::Argument),
-        _ => None,
+        name => (name == inner).then_some(Expected::Block { labels: 0 }),
     };
     let mut original = original.interpreted(&expected, &mut Diagnostics::new()).into_owned();
     let mut over = over.interpreted(&expected, &mut Diagnostics::new()).into_owned();
@@ -239,10 +244,10 @@ fn merged(original: &Body, over: Body) -> Body {
     } else if has(&over, "count") && !has(&over, "for_each") {
         original.attributes.retain(|attribute| &*attribute.name != "for_each");
     }
-    let Some(position) = over.blocks.iter().position(|block| &*block.kind == "lifecycle") else {
+    let Some(position) = over.blocks.iter().position(|block| &*block.kind == inner) else {
         return original.overridden_by(over);
     };
-    if let Some(base) = original.blocks_of("lifecycle").next()
+    if let Some(base) = original.blocks_of(inner).next()
         && let Some(top) = over.blocks.get_mut(position)
     {
         top.body = base.body.clone().overridden_by(top.body.clone());
@@ -322,6 +327,10 @@ fn nothing_to_override(block: &Block, name: &Name) -> Diagnostic {
             let called = format!("configuration of the provider \"{}\" with alias = \"{alias}\"", label(0));
             return missing("Missing base provider configuration for override", &called)
                 .at(block.header_span.clone());
+        }
+        "action" => {
+            let called = format!("action \"{}\" \"{}\"", label(0), label(1));
+            return missing("Missing action to override", &called).at(block.header_span.clone());
         }
         _ => {
             let data = &*block.kind == "data";

@@ -426,3 +426,29 @@ fn native_plugin_lists_objects_and_runs_actions() {
     project.write("all.tfquery.hcl", "list \"fake_thing\" \"all\" {\n  provider = fake\n}\n");
     assert_seen!("native_query", project.run("query").success());
 }
+
+const OVERRIDE: &str = r#"
+action "fleet_restart" "cache" {
+  config {
+    log = "overridden.log"
+  }
+}
+
+action "fleet_restart" "web" {
+  for_each = toset(["web-2"])
+}
+"#;
+
+#[test]
+fn override_files_merge_actions() {
+    let Some(project) = project(&[("actions.tf", ACTIONS), ("fleet_override.tf", OVERRIDE)]) else { return };
+    let planned = project.run("plan -json").success();
+    let invocations = of_type(&messages(&planned), "planned_action_invocation").len();
+    assert_eq!(invocations, 3, "{}", planned.out);
+    project.run("apply -auto-approve").success();
+    // The name is that of the original block, and the file that of the override.
+    assert!(project.read("overridden.log").contains("cache"));
+    assert!(!project.has("restarts.log"));
+    project.write("fleet_override.tf", "action \"fleet_restart\" \"missing\" {\n}\n");
+    assert_seen!("actions_override_missing", project.run("validate").ended_with(1));
+}
