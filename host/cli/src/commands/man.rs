@@ -10,6 +10,7 @@ use crate::arguments::{ManArguments, manual_pages};
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
+use crate::render::counted::counted;
 use crate::shell::ViewOptions;
 
 #[async_trait(?Send)]
@@ -39,7 +40,7 @@ impl CommandSpec for ManArguments {
                 format!("{}: {}.", directory.display(), system_reason(&error)),
             )
         })?;
-        context.shell.say(printable!("Wrote {} pages to {}.", pages.len(), directory.display()));
+        context.shell.say(printable!("Wrote {} to {}.", counted(pages.len(), "page"), directory.display()));
         Ok(Status::Success)
     }
 }

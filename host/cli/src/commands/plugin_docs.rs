@@ -17,6 +17,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::component_file::{FileProvider, build, project_failure};
 use crate::failure::{Failure, Outcome, Status};
+use crate::render::counted::counted;
 use crate::shell::{OutputKind, ViewOptions};
 
 /// Maximum number of missing descriptions or examples that a warning lists.
@@ -70,11 +71,16 @@ async fn run(context: &CommandContext, arguments: &PluginDocsArguments) -> Outco
     if arguments.check && !differences.is_empty() {
         return Err(Failure::error(
             "Documentation is out of date",
-            format!("{} of {count} pages differ. Run `wardian plugin docs`.", differences.len()),
+            format!(
+                "Out of date: {} of {}. Run `wardian plugin docs`.",
+                differences.len(),
+                counted(count, "page")
+            ),
         ));
     }
-    let state = if differences.is_empty() { "are up to date" } else { "are now up to date" };
-    context.shell.say(printable!("{count} pages {state}."));
+    let now = if differences.is_empty() { "" } else { " now" };
+    let are = if count == 1 { "is" } else { "are" };
+    context.shell.say(printable!("{} {are}{now} up to date.", counted(count, "page")));
     Ok(Status::Success)
 }
 

@@ -11,6 +11,7 @@ use crate::arguments::PluginNewArguments;
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
+use crate::render::counted::counted;
 use crate::shell::{OutputKind, ViewOptions};
 
 #[async_trait(?Send)]
@@ -54,7 +55,11 @@ fn run(context: &CommandContext, arguments: &PluginNewArguments) -> Outcome {
     };
     let project = create(&provider, language, &directory, &sdk).map_err(|error| failed(&error))?;
     let shell = &context.shell;
-    shell.say(printable!("Created {} with {} files:", project.directory.display(), project.files.len()));
+    shell.say(printable!(
+        "Created {} with {}:",
+        project.directory.display(),
+        counted(project.files.len(), "file")
+    ));
     for file in &project.files {
         shell.say(printable!("  {file}"));
     }

@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use wardian_authoring::component_report::ComponentSize;
 use wardian_printable::{PrintableText, append_line, printable};
 
+use super::counted::counted;
 use super::RenderOptions;
 use super::style::{Page, Style};
 
@@ -131,6 +132,6 @@ pub(crate) fn check_text(report: &CheckReport, options: RenderOptions) -> Printa
         }
     }
     let (errors, warnings) = (report.count(FindingKind::Error), report.count(FindingKind::Warning));
-    append_line!(page, "\n{errors} errors, {warnings} warnings");
+    append_line!(page, "\n{}, {}", counted(errors, "error"), counted(warnings, "warning"));
     page.finish()
 }

@@ -22,6 +22,7 @@
 pub(crate) mod audit;
 pub(crate) mod component_check;
 pub(crate) mod consent_view;
+pub(crate) mod counted;
 mod difference;
 pub(crate) mod json;
 mod layout;

@@ -37,17 +37,25 @@ fn revealed_block<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>)
     block_parts(sides, block, forcing)
 }
 
-/// Returns the difference for an unknown value that replaces an existing value. The named parts of
-/// the unknown value are also unknown.
+/// Returns the difference for an unknown value that replaces an existing value, or that is shown
+/// unchanged, as in the configuration of an action. The named parts of the unknown value are also unknown.
 fn unknown<'a>(
     sides: Sides<'a>,
     forcing: &Forcing<'a>,
     parts: impl FnOnce(Sides<'a>) -> Difference<'a>,
 ) -> Difference<'a> {
-    let before = sides.before.filter(|value| !value.is_null());
-    let effect = if before.is_some() { Effect::Update } else { Effect::Create };
+    let effect = effect_of_unknown(sides);
+    let before = sides.before.filter(|value| value.is_known() && !value.is_null());
     let before = before.map(|before| Box::new(parts(Sides::new(Some(before), None))));
     Difference { effect, replace: forcing.here(), content: Content::Unknown(before) }
+}
+
+fn effect_of_unknown(sides: Sides<'_>) -> Effect {
+    match sides.before {
+        Some(before) if !before.is_known() => Effect::None,
+        Some(before) if !before.is_null() => Effect::Update,
+        _ => Effect::Create,
+    }
 }
 
 /// Returns a named part of both sides. The parts of an unknown value are unknown.
@@ -82,8 +90,7 @@ fn of_blocks<'a>(
 ) -> Vec<(Option<&'a str>, Difference<'a>)> {
     if sides.after_is_unknown() {
         // The new number of blocks is unknown; the existing blocks are shown as removed.
-        let effect = if sides.before.is_some() { Effect::Update } else { Effect::Create };
-        let coming = Difference { effect, replace: false, content: Content::Unknown(None) };
+        let coming = Difference { effect: effect_of_unknown(sides), replace: false, content: Content::Unknown(None) };
         let going = of_blocks(sides.only_before(), nested, forcing);
         let going = going.into_iter().filter(|_| sides.before.is_some());
         return std::iter::once((None, coming)).chain(going).collect();
