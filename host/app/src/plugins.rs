@@ -379,10 +379,8 @@ fn declared_capabilities(
         }
         Err(error) => return Err(error.to_string()),
     };
-    let declared = DeclaredCapabilities {
-        network: found.declares("network"),
-        filesystem: found.declares("filesystem"),
-    };
+    let declared =
+        DeclaredCapabilities { network: found.declares("network"), filesystem: found.declares("filesystem") };
     Ok((declared, found.declaration.requests))
 }
 

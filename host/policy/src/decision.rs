@@ -96,13 +96,7 @@ impl Denial {
         protected: ProtectedClasses,
         reason: DenialReason,
     ) -> Self {
-        Self {
-            plugin: plugin.clone(),
-            request: request.to_string(),
-            protected,
-            reason,
-            higher_file: None,
-        }
+        Self { plugin: plugin.clone(), request: request.to_string(), protected, reason, higher_file: None }
     }
 
     /// Returns a denial that only a policy file of a higher level than the root module's can change.

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
+use wardian_address::ProviderAddress;
 use wardian_component::{CheckError, ComponentLimits};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::code_cache::CodeCache;
-use crate::compiler::{CompileError, CompileLimits, Compiler};
+use crate::compiler::{CompileError, CompileLimits, CompileSource, CompiledCode, Compiler};
 use crate::engine::EngineSettings;
 use crate::error::LoadError;
 use crate::error_chain::chain;
@@ -30,10 +31,12 @@ pub enum LoadEvent {
 ///
 /// `known` is the digest of `bytes`, if the caller has verified it, as for an embedded component.
 /// In that case, the bytes are read only if the code is not cached.
+///
+/// `address` determines whose functions are reused; without it, all functions are compiled.
 pub(crate) fn read(
     engine: &Engine,
     cache: Option<&CodeCache>,
-    plugin: &str,
+    (plugin, address): (&str, Option<&ProviderAddress>),
     bytes: &[u8],
     digest: &ComponentDigest,
     (compiler, settings, limits): (&dyn Compiler, EngineSettings, &CompileLimits),
@@ -50,18 +53,27 @@ pub(crate) fn read(
     check_size(plugin, bytes)?;
     tell(LoadEvent::Compiling { plugin: plugin.to_owned(), bytes: bytes.len() });
     let started = Instant::now();
-    let code = compiler.compile(bytes, settings, limits).map_err(|error| match error {
-        CompileError::Invalid(reason) => LoadError::invalid(plugin.to_owned(), reason),
-        reason => LoadError::Compile { plugin: plugin.to_owned(), reason },
-    })?;
+    let functions = cache.zip(address).map(|(cache, address)| cache.functions(address)).unwrap_or_default();
+    let source = CompileSource { component: bytes, functions: &functions };
+    let CompiledCode { code, functions } =
+        compiler.compile(source, settings, limits).map_err(|error| match error {
+            CompileError::Invalid(reason) => LoadError::invalid(plugin.to_owned(), reason),
+            reason => LoadError::Compile { plugin: plugin.to_owned(), reason },
+        })?;
     let component = deserialize(engine, &code).map_err(|error| LoadError::Compile {
         plugin: plugin.to_owned(),
         reason: CompileError::Failed(chain(&error)),
     })?;
     tell(LoadEvent::Compiled { plugin: plugin.to_owned(), took: started.elapsed() });
-    if let Some(Err(error)) = cache.map(|cache| cache.put(digest, &code)) {
-        // Without the entry, the next run only compiles the component again.
-        tracing::warn!(%error, "cannot store compiled code");
+    if let Some(cache) = cache {
+        let mut stored = cache.put(digest, &code);
+        if let Some(address) = address.filter(|_| !functions.is_empty()) {
+            stored = stored.and(cache.put_functions(address, &functions));
+        }
+        // Without the entries, the next run only compiles the component again.
+        if let Err(error) = stored {
+            tracing::warn!(%error, "cannot store compiled code");
+        }
     }
     Ok(component)
 }

@@ -7,11 +7,13 @@
 //!
 //! An entry is named `DIGEST-ENGINE.code`: `DIGEST` is the component's SHA-256, `ENGINE` is a
 //! prefix of a digest of all settings that compiled code depends on. Therefore, other versions of
-//! Wardian use different entries.
+//! Wardian use different entries. `functions-PLUGIN-ENGINE.code` contains the functions of the version of
+//! a plugin that was compiled last (see `function_cache`); `PLUGIN` is a prefix of a digest of its address.
 
 use std::io;
 use std::path::PathBuf;
 
+use wardian_address::ProviderAddress;
 use wardian_cache::{Cache, CacheError, CacheFormat};
 
 use crate::engine::Compatibility;
@@ -62,6 +64,22 @@ impl CodeCache {
     /// Stores a component's code.
     pub(crate) fn put(&self, component: &[u8; 32], code: &[u8]) -> io::Result<()> {
         self.entries.put(&self.name(component), code)
+    }
+
+    /// Returns the functions of the version of a plugin that was compiled last; empty if there is no authentic
+    /// entry.
+    pub(crate) fn functions(&self, plugin: &ProviderAddress) -> Vec<u8> {
+        self.entries.get(&self.functions_name(plugin)).unwrap_or_default()
+    }
+
+    /// Stores the functions of a plugin.
+    pub(crate) fn put_functions(&self, plugin: &ProviderAddress, functions: &[u8]) -> io::Result<()> {
+        self.entries.put(&self.functions_name(plugin), functions)
+    }
+
+    fn functions_name(&self, plugin: &ProviderAddress) -> String {
+        let plugin = blake3::hash(plugin.to_string().as_bytes());
+        format!("functions-{}-{}.code", hex::encode(&plugin.as_bytes()[..16]), self.engine)
     }
 
     fn name(&self, component: &[u8; 32]) -> String {

@@ -10,12 +10,14 @@ mod child;
 mod process;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use wardian_policy::PluginPolicy;
 
 use crate::engine::{self, EngineSettings};
 use crate::error_chain::chain;
+use crate::function_cache::{Functions, max_new_bytes};
 use crate::limits::{Bound, SandboxLimits};
 
 pub use child::{COMPILER_ARGUMENT, run_compiler};
@@ -30,10 +32,39 @@ pub trait Compiler: fmt::Debug + Send + Sync {
     /// Returns an error if the component is invalid, or a limit is reached.
     fn compile(
         &self,
-        component: &[u8],
+        source: CompileSource<'_>,
         settings: EngineSettings,
         limits: &CompileLimits,
-    ) -> Result<Vec<u8>, CompileError>;
+    ) -> Result<CompiledCode, CompileError>;
+}
+
+/// A component that is to be compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct CompileSource<'a> {
+    pub component: &'a [u8],
+    /// The functions that an earlier compilation of the same plugin returned; empty if there is none.
+    pub functions: &'a [u8],
+}
+
+/// The result of a compilation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompiledCode {
+    /// The code in wasmtime's serialized form.
+    pub code: Vec<u8>,
+    /// The component's functions for later compilations of the same plugin; empty if they are those of the
+    /// [`CompileSource`].
+    pub functions: Vec<u8>,
+}
+
+/// Compiles a component. Returns its code and its functions.
+fn compile(
+    component: &[u8],
+    functions: Vec<u8>,
+    settings: EngineSettings,
+) -> Result<wasmtime::Result<(Vec<u8>, Arc<Functions>)>, wasmtime::Error> {
+    let functions = Arc::new(Functions::new(functions, max_new_bytes(component.len())));
+    let engine = engine::create_compiling(settings, Arc::clone(&functions))?;
+    Ok(engine.precompile_component(component).map(|code| (code, functions)))
 }
 
 /// The limits of one compilation.
@@ -123,11 +154,15 @@ pub struct InProcess;
 impl Compiler for InProcess {
     fn compile(
         &self,
-        component: &[u8],
+        source: CompileSource<'_>,
         settings: EngineSettings,
         _limits: &CompileLimits,
-    ) -> Result<Vec<u8>, CompileError> {
-        let engine = engine::create(settings).map_err(|error| CompileError::Failed(chain(&error)))?;
-        engine.precompile_component(component).map_err(|error| CompileError::Invalid(chain(&error)))
+    ) -> Result<CompiledCode, CompileError> {
+        let (code, changed) = compile(source.component, source.functions.to_vec(), settings)
+            .map_err(|error| CompileError::Failed(chain(&error)))?
+            .map_err(|error| CompileError::Invalid(chain(&error)))?;
+        let mut functions = Vec::new();
+        changed.write_changed(&mut functions).map_err(|error| CompileError::Failed(error.to_string()))?;
+        Ok(CompiledCode { code, functions })
     }
 }

@@ -2,8 +2,11 @@
 
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
+
+use crate::function_cache::Functions;
 
 /// Stack size for the guest's own frames. Deeper recursion traps.
 const GUEST_STACK: usize = 1 << 20;
@@ -33,6 +36,18 @@ pub enum EngineSettings {
 /// space and fail under `ulimit -v`. A memory's pages are mapped copy-on-write from the compiled
 /// artifact, so an instance uses only the pages that it accesses.
 pub(crate) fn create(settings: EngineSettings) -> wasmtime::Result<Engine> {
+    Engine::new(&config(settings))
+}
+
+/// Creates an engine with the same settings that reuses functions of earlier compilations.
+pub(crate) fn create_compiling(
+    settings: EngineSettings,
+    functions: Arc<Functions>,
+) -> wasmtime::Result<Engine> {
+    Engine::new(config(settings).enable_incremental_compilation(functions)?)
+}
+
+fn config(settings: EngineSettings) -> Config {
     let is_development = settings == EngineSettings::Development;
     let mut config = Config::new();
     config
@@ -54,7 +69,7 @@ pub(crate) fn create(settings: EngineSettings) -> wasmtime::Result<Engine> {
         .wasm_backtrace_max_frames(if is_development { MAX_DEVELOPMENT_FRAMES } else { MAX_FRAMES })
         // An environment variable must not change the engine's behaviour.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
-    Engine::new(&config)
+    config
 }
 
 /// A digest of all properties that must be equal in the engine that compiled the code and the
@@ -100,6 +115,16 @@ mod tests {
         let (one, other) =
             (create(EngineSettings::Standard).unwrap(), create(EngineSettings::Standard).unwrap());
         assert!(Compatibility::from_engine(&one) == Compatibility::from_engine(&other));
+    }
+
+    #[test]
+    fn engine_that_reuses_functions_is_compatible() {
+        let functions = Arc::new(Functions::new(Vec::new(), 0));
+        let compiling = create_compiling(EngineSettings::Standard, functions).unwrap();
+        assert!(
+            Compatibility::from_engine(&create(EngineSettings::Standard).unwrap())
+                == Compatibility::from_engine(&compiling)
+        );
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod error;
 mod error_chain;
 mod exports;
 mod failure;
+mod function_cache;
 mod grants;
 mod imports;
 mod instance;
@@ -59,7 +60,8 @@ pub use artifact::{ComponentDigest, LoadEvent};
 pub use capability::filesystem::simulation::{Choices, SeededChoices, Simulated, simulate};
 pub use code_cache::CacheDirectories;
 pub use compiler::{
-    COMPILER_ARGUMENT, CompileError, CompileLimits, Compiler, CompilerProcess, InProcess, run_compiler,
+    COMPILER_ARGUMENT, CompileError, CompileLimits, CompileSource, CompiledCode, Compiler, CompilerProcess,
+    InProcess, run_compiler,
 };
 pub use engine::EngineSettings;
 pub use error::{LoadError, SandboxError, SurplusImport};

@@ -129,7 +129,7 @@ impl Sandbox {
         artifact::read(
             &self.engine,
             cache,
-            name,
+            (name, policy.map(PluginPolicy::plugin)),
             bytes,
             digest,
             (&*self.compiler, self.settings, &limits),

@@ -284,7 +284,9 @@ impl Journal {
         let Some(open) = &self.open else { return done(Ok(())) };
         let path = self.path.clone();
         open.syncing.flush_now(Box::new(move |result| {
-            done(result.map_err(|error| StateError::new(&path, StateProblem::io("write the journal")(error))));
+            done(
+                result.map_err(|error| StateError::new(&path, StateProblem::io("write the journal")(error))),
+            );
         }));
     }
 

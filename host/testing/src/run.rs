@@ -13,8 +13,8 @@ use wardian_config::{
 };
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
-    Action, Console, Coverage, EngineContext, FlushReply, Mode, Plan, PlanOptions, Schemas, StateSink, StopSignal,
-    TargetAddress, TestApplied, TestInputs, TestPlanned, TestValues,
+    Action, Console, Coverage, EngineContext, FlushReply, Mode, Plan, PlanOptions, Schemas, StateSink,
+    StopSignal, TargetAddress, TestApplied, TestInputs, TestPlanned, TestValues,
 };
 use wardian_state::{Instance, State};
 use wardian_value::{Marks, PathStep, Str, Type, Value};

@@ -166,7 +166,9 @@ impl Fields {
         let value = format!("{} bytes", bytes.len());
         match str::from_utf8(bytes) {
             Ok(text) => self.text(name, text),
-            Err(_) if self.has_secret(&String::from_utf8_lossy(bytes)) => self.insert(name, Json::from(value)),
+            Err(_) if self.has_secret(&String::from_utf8_lossy(bytes)) => {
+                self.insert(name, Json::from(value))
+            }
             Err(_) => {
                 let bytes = BASE64_STANDARD.encode(bytes);
                 self.insert(name, json!({ "value": value, "bytes": bytes }));

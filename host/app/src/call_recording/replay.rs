@@ -12,8 +12,8 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-use super::{ListResults, MAX_RECORDED_RESULTS};
 use super::entry::{Fields, RecordedCall, RecordedValue};
+use super::{ListResults, MAX_RECORDED_RESULTS};
 use crate::compatibility::TERRAFORM_VERSION;
 
 /// The reason why a call cannot be repeated.
@@ -143,7 +143,12 @@ pub async fn replay(
         }
         "read-data-source" => {
             let config = arguments.value("config")?;
-            let request = ReadDataSourceRequest { type_name, config, provider_meta: arguments.optional("provider_meta"), capabilities };
+            let request = ReadDataSourceRequest {
+                type_name,
+                config,
+                provider_meta: arguments.optional("provider_meta"),
+                capabilities,
+            };
             let answer = provider.read_data_source(&context, request).await;
             response.optional("state", answer.state.as_ref());
             response.diagnostics(&answer.diagnostics);
@@ -219,7 +224,11 @@ pub async fn replay(
             let mut found = |event: ListEvent| {
                 results.add(&event);
                 // A provider may return more results than the limit, which the engine ignores.
-                if limit.is_some_and(|limit| results.count() >= limit) { Continue::Stop } else { Continue::Yes }
+                if limit.is_some_and(|limit| results.count() >= limit) {
+                    Continue::Stop
+                } else {
+                    Continue::Yes
+                }
             };
             let diagnostics = provider.list_resource(&context, request, &mut found).await;
             results.end(&mut response);
@@ -316,7 +325,8 @@ impl Arguments<'_> {
         match self.0.request.get(name).ok_or_else(argument)?.json() {
             Json::String(text) => Ok(RawState::Json(text.as_str().into())),
             Json::Object(entries) => {
-                let entries = entries.iter().map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+                let entries =
+                    entries.iter().map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
                 let entries: Option<_> = entries.collect();
                 entries.map(|entries| RawState::Flatmap(Arc::new(entries))).ok_or_else(argument)
             }

@@ -9,7 +9,9 @@ use wardian_builtin::BuiltInProvider;
 use wardian_config::load_root_from;
 use wardian_config::{MemoryFiles, RootVariables};
 use wardian_diagnostic::{Diagnosed, Diagnostics};
-use wardian_engine::{Applied, Directories, EngineContext, FlushReply, Plan, PlanOptions, Silent, StateSink, StopSignal};
+use wardian_engine::{
+    Applied, Directories, EngineContext, FlushReply, Plan, PlanOptions, Silent, StateSink, StopSignal,
+};
 use wardian_plugin::{CallContext, NoProvisioners, PluginDiagnostics, Provider, ProviderSource};
 use wardian_state::{Instance, State};
 use wardian_value::Str;

@@ -132,7 +132,8 @@ async fn repeat(context: &CommandContext, arguments: &PluginDebugArguments, numb
         replay(&*loaded.provider, &calls[..=index]).await.map_err(|error| failed(index + 1, &error))?;
     }
     let started = std::time::Instant::now();
-    let response = replay(&*loaded.provider, &calls[..number]).await.map_err(|error| failed(number, &error))?;
+    let response =
+        replay(&*loaded.provider, &calls[..number]).await.map_err(|error| failed(number, &error))?;
     let repeated =
         RecordedCall { milliseconds: started.elapsed().as_secs_f64() * 1000.0, response, ..call.clone() };
     context.shell.print(call_text(context, number, &repeated));

@@ -4,8 +4,8 @@ use serde::{Serialize, Serializer};
 use wardian_authoring::component_report::ComponentSize;
 use wardian_printable::{PrintableText, append_line, printable};
 
-use super::counted::counted;
 use super::RenderOptions;
+use super::counted::counted;
 use super::style::{Page, Style};
 
 /// The result of checking a component.

@@ -1,16 +1,17 @@
 //! The code that runs in the compiler process.
 //!
-//! It reads a component from its input and writes native code to its output. Before it reads any
+//! It reads a component and the functions of an earlier compilation from its input, and writes native code
+//! and changed functions to its output. Before it reads any
 //! input, it drops the privileges that it does not need: it sets resource limits, and prevents
 //! itself from opening files or connections. The host keeps the input open; at the end of the
 //! input, the process exits.
 
 use std::ffi::OsString;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufWriter, Read as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::engine::{self, EngineSettings};
+use crate::engine::EngineSettings;
 use crate::error_chain::chain;
 
 /// The first argument of a program that acts as the compiler. The next arguments are the limits:
@@ -51,14 +52,16 @@ fn compile(arguments: &[OsString]) -> io::Result<ExitCode> {
     };
     let time = Duration::from_millis(milliseconds);
     limit(time, memory)?;
-    let component = read()?;
+    let (component, functions) = (read()?, read()?);
     end_with_input();
     end_after(time.saturating_mul(PATIENCE));
-    let engine = engine::create(settings).map_err(|error| io::Error::other(chain(&error)))?;
-    match engine.precompile_component(&component) {
-        Ok(code) => {
-            let mut output = io::stdout().lock();
+    let compiled = super::compile(&component, functions, settings);
+    match compiled.map_err(|error| io::Error::other(chain(&error)))? {
+        Ok((code, functions)) => {
+            let mut output = BufWriter::new(io::stdout().lock());
+            output.write_all(&u64::try_from(code.len()).unwrap_or(u64::MAX).to_le_bytes())?;
             output.write_all(&code)?;
+            functions.write_changed(&mut output)?;
             output.flush()?;
             Ok(ExitCode::SUCCESS)
         }
@@ -69,18 +72,18 @@ fn compile(arguments: &[OsString]) -> io::Result<ExitCode> {
     }
 }
 
-/// Reads a component, which is preceded by its length.
+/// Reads a part of the input, which is preceded by its length.
 fn read() -> io::Result<Vec<u8>> {
     let mut input = io::stdin().lock();
     let mut length = [0; 8];
     input.read_exact(&mut length)?;
     let length = u64::from_le_bytes(length);
-    let mut component = Vec::new();
-    input.take(length).read_to_end(&mut component)?;
-    if u64::try_from(component.len()).ok() != Some(length) {
+    let mut part = Vec::new();
+    input.take(length).read_to_end(&mut part)?;
+    if u64::try_from(part.len()).ok() != Some(length) {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(component)
+    Ok(part)
 }
 
 /// Ends the process when the host closes the input or exits.

@@ -6,11 +6,12 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread;
 
 use super::child::{COMPILER_ARGUMENT, DEVELOPMENT_ARGUMENT, INVALID, TOO_SLOW};
-use super::{CompileError, CompileLimits, Compiler};
+use super::{CompileError, CompileLimits, CompileSource, CompiledCode, Compiler};
 use crate::engine::EngineSettings;
+use crate::function_cache::max_new_bytes;
 use crate::output::printable;
 
-/// Maximum size of native code. Compiled code is a few times as large as its component.
+/// Maximum size of native code and functions. Compiled code is a few times as large as its component.
 const MAX_CODE: u64 = 1 << 30;
 /// Maximum length of an error message.
 const MAX_MESSAGE: u64 = 16 << 10;
@@ -31,13 +32,19 @@ impl CompilerProcess {
         Self { program }
     }
 
-    fn start(&self, settings: EngineSettings, limits: &CompileLimits) -> io::Result<Child> {
+    fn start(
+        &self,
+        source: CompileSource<'_>,
+        settings: EngineSettings,
+        limits: &CompileLimits,
+    ) -> io::Result<Child> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let memory = limits.memory.value.saturating_add(memory_of_functions(source));
         let mut command = Command::new(&self.program);
         command
             .arg(COMPILER_ARGUMENT)
             .arg(limits.time.value.as_millis().to_string())
-            .arg(limits.memory.value.to_string())
+            .arg(memory.to_string())
             .args((settings == EngineSettings::Development).then_some(DEVELOPMENT_ARGUMENT))
             .env_clear()
             .env("RAYON_NUM_THREADS", threads.to_string())
@@ -57,12 +64,12 @@ impl CompilerProcess {
 impl Compiler for CompilerProcess {
     fn compile(
         &self,
-        component: &[u8],
+        source: CompileSource<'_>,
         settings: EngineSettings,
         limits: &CompileLimits,
-    ) -> Result<Vec<u8>, CompileError> {
+    ) -> Result<CompiledCode, CompileError> {
         let failed = |error: io::Error| CompileError::Failed(error.to_string());
-        let mut child = self.start(settings, limits).map_err(failed)?;
+        let mut child = self.start(source, settings, limits).map_err(failed)?;
         let (Some(input), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -70,7 +77,7 @@ impl Compiler for CompilerProcess {
         };
         let (code, message, input) = thread::scope(|scope| {
             // Unless the child fails, it reads all of its input before it writes any output.
-            let writer = scope.spawn(|| send(input, component));
+            let writer = scope.spawn(|| send(input, source));
             let reader = scope.spawn(|| {
                 let mut message = Vec::new();
                 let _ = errors.take(MAX_MESSAGE).read_to_end(&mut message);
@@ -83,22 +90,43 @@ impl Compiler for CompilerProcess {
         let status = end(&mut child, code.as_ref().map_or(0, Vec::len)).map_err(failed)?;
         drop(input);
         if status.success() {
-            let code = code.map_err(failed)?;
-            if u64::try_from(code.len()).unwrap_or(u64::MAX) > MAX_CODE {
+            let output = code.map_err(failed)?;
+            if u64::try_from(output.len()).unwrap_or(u64::MAX) > MAX_CODE {
                 return Err(CompileError::Failed(format!("its code is larger than {MAX_CODE} bytes")));
             }
-            return Ok(code);
+            return split(output)
+                .ok_or_else(|| CompileError::Failed("its output is not complete".to_owned()));
         }
         Err(explain(status, &String::from_utf8_lossy(&message), limits))
     }
 }
 
-/// Sends the component, and returns the child's input, which must stay open until the child has
-/// ended. If the child ends early, its exit status explains the reason.
-fn send(mut input: ChildStdin, component: &[u8]) -> ChildStdin {
-    let length = u64::try_from(component.len()).unwrap_or(u64::MAX);
-    let _ = input.write_all(&length.to_le_bytes()).and_then(|()| input.write_all(component));
+/// Returns the memory for known and new functions, which is not part of the limit, so that known functions
+/// never cause an error.
+fn memory_of_functions(source: CompileSource<'_>) -> u64 {
+    let new = max_new_bytes(source.component.len());
+    let index = source.functions.len() / 8;
+    u64::try_from(source.functions.len().saturating_mul(2) + index + new).unwrap_or(u64::MAX)
+}
+
+/// Sends the component and the known functions, and returns the child's input, which must stay open until
+/// the child has ended. If the child ends early, its exit status explains the reason.
+fn send(mut input: ChildStdin, source: CompileSource<'_>) -> ChildStdin {
+    let mut part = |bytes: &[u8]| {
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        input.write_all(&length.to_le_bytes()).and_then(|()| input.write_all(bytes))
+    };
+    let _ = part(source.component).and_then(|()| part(source.functions));
     input
+}
+
+/// Splits the child's output: the length of the code, the code, the functions.
+fn split(mut output: Vec<u8>) -> Option<CompiledCode> {
+    let length = usize::try_from(u64::from_le_bytes(*output.first_chunk()?)).ok()?;
+    let end = length.checked_add(8).filter(|end| *end <= output.len())?;
+    let functions = output.split_off(end);
+    output.drain(..8);
+    Some(CompiledCode { code: output, functions })
 }
 
 /// Waits for the child to end, and kills it first if its output is too long.

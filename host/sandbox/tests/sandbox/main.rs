@@ -7,6 +7,7 @@ mod configured_form;
 mod determinism;
 mod file_mode;
 mod files;
+mod functions;
 mod guest;
 mod harm;
 mod hostile;

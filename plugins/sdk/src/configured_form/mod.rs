@@ -106,7 +106,9 @@ mod tests {
 
     fn provider() -> Provider<Client> {
         let schema = Schema::new().attribute(Attribute::string("user").required());
-        Provider::with_config("cloud", schema, |config: Config| Ok(Client { token: format!("{}-1", config.user) }))
+        Provider::with_config("cloud", schema, |config: Config| {
+            Ok(Client { token: format!("{}-1", config.user) })
+        })
     }
 
     fn handing_on() -> Service {
@@ -145,7 +147,9 @@ mod tests {
     #[test]
     fn restoring_reports_errors_of_the_provider_and_of_the_form() {
         let service = handing_on();
-        for (form, message) in [(&b"\"revoked-1\""[..], "Session ended"), (b"{", "Provider cannot be configured")] {
+        for (form, message) in
+            [(&b"\"revoked-1\""[..], "Session ended"), (b"{", "Provider cannot be configured")]
+        {
             let reported = service.restore_configured_form(form);
             assert_eq!(reported[0].summary, message);
             assert!(service.configured_client().is_err());
@@ -165,6 +169,9 @@ mod tests {
         assert!(handing_on().exported(true).parts.problems.is_empty());
         assert!(Service::from(provider()).exported(false).parts.problems.is_empty());
         let problems = handing_on().exported(false).parts.problems;
-        assert!(format!("{problems:?}").contains("export_provider!(provider, configured_form)"), "{problems:?}");
+        assert!(
+            format!("{problems:?}").contains("export_provider!(provider, configured_form)"),
+            "{problems:?}"
+        );
     }
 }

@@ -426,7 +426,9 @@ fn plugin_dev_builds_plans_and_tests_a_new_project() {
     for part in ["greeting::find at", "greeting::greetings", "DataSource>::read at", "src/greeting.rs:"] {
         assert!(frames.contains(part), "{part}: {}", failed.text());
     }
-    for machinery in ["unwrap_failed", "panicking", "core::iter", "call_once", "alloc::", "wardian_sdk::service"] {
+    for machinery in
+        ["unwrap_failed", "panicking", "core::iter", "call_once", "alloc::", "wardian_sdk::service"]
+    {
         assert!(!frames.contains(machinery), "{machinery}: {}", failed.text());
     }
     project.write("terraform-provider-dns/src/greeting.rs", greeting);

@@ -105,7 +105,8 @@ fn terraform_shows_the_denial_of_a_served_plugin() {
     let project = served();
     let output = terraform.command(&project, "plan -no-color").output();
     let Ok(output) = output else { return assert!(output.is_ok(), "terraform does not start") };
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     for part in ["Denied by policy", "wardian.policy.hcl", "directories = [\"/etc/hostname\"]"] {
         assert!(text.contains(part), "{part}:\n{text}");
     }

@@ -90,7 +90,8 @@ fn of_blocks<'a>(
 ) -> Vec<(Option<&'a str>, Difference<'a>)> {
     if sides.after_is_unknown() {
         // The new number of blocks is unknown; the existing blocks are shown as removed.
-        let coming = Difference { effect: effect_of_unknown(sides), replace: false, content: Content::Unknown(None) };
+        let coming =
+            Difference { effect: effect_of_unknown(sides), replace: false, content: Content::Unknown(None) };
         let going = of_blocks(sides.only_before(), nested, forcing);
         let going = going.into_iter().filter(|_| sides.before.is_some());
         return std::iter::once((None, coming)).chain(going).collect();
