@@ -57,7 +57,8 @@ pub trait StateSink: Send {
         instance: Option<&Instance>,
     );
 
-    /// Makes the records durable: they survive the end of this process. Their cost is much lower if many of them are committed together.
+    /// Makes the records durable: they survive the end of this process. Their cost is much lower if many
+    /// of them are committed together.
     ///
     /// # Errors
     /// Returns the reason why the records are lost. In this case, the recorded changes are not
