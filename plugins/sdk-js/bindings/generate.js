@@ -1,12 +1,14 @@
 // Writes the type definitions of a world, with the representation of values in QuickJS:
 //
-//   wasm-tools component wit --json ../../wit | node bindings/generate.js sdk-provider-plugin > bindings/world.d.ts
+//   wasm-tools component wit --json ../../wit > wit.json
+//   node bindings/generate.js sdk-provider-plugin wit.json > bindings/world.d.ts
 
 import { readFileSync } from "node:fs";
 
-const document = JSON.parse(readFileSync(0, "utf8"));
-const world = document.worlds.find(({ name }) => name === process.argv[2]);
-if (world === undefined) throw new Error(`there is no world ${process.argv[2]}`);
+const [wanted, file] = process.argv.slice(2);
+const document = JSON.parse(readFileSync(file, "utf8"));
+const world = document.worlds.find(({ name }) => name === wanted);
+if (world === undefined) throw new Error(`there is no world ${wanted}`);
 
 const camel = (name) => name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
 const pascal = (name) => camel(`-${name}`);

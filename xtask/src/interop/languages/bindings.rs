@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::Result;
 
@@ -48,11 +48,7 @@ pub(super) fn write(workspace: &Workspace, target: &Path) -> Result<()> {
     process::run(&mut go)?;
     let javascript = plugins.join("sdk-js/bindings");
     let mut generate = Command::new("node");
-    generate
-        .arg("generate.js")
-        .arg(WORLD)
-        .current_dir(&javascript)
-        .stdin(Stdio::from(fs::File::open(&document)?));
+    generate.args(["generate.js", WORLD]).arg(&document).current_dir(&javascript);
     fs::write(javascript.join("world.d.ts"), process::output(&mut generate)?)?;
     let python = plugins.join("sdk-python/bindings");
     let generated = target.join("python-bindings");
