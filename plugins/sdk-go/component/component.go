@@ -54,7 +54,7 @@ func record(state, private []byte) error {
 
 func send(request *http.Request) (*http.Response, error) {
 	head := bindings.HTTPRequestHead{
-		Method: request.Method, URL: request.URL, EndsOnInterrupt: !request.KeepOnInterrupt,
+		Method: request.Method, URL: request.URL, EndsOnInterrupt: request.EndsOnInterrupt(),
 		Timeouts: bindings.HTTPTimeouts{
 			Connect:      milliseconds(request.ConnectTimeout),
 			FirstByte:    milliseconds(request.FirstByteTimeout),

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"wardian.dev/sdk-go/run"
 )
 
 // Reason is why there is no response, or only a part of it.
@@ -37,6 +39,19 @@ func (e *Error) Error() string {
 // Header is a header. A name can occur several times.
 type Header struct{ Name, Value string }
 
+// OnInterrupt is what happens to a request that is in progress when the run is interrupted.
+type OnInterrupt uint8
+
+const (
+	// ByMethod: requests with the methods GET, HEAD and OPTIONS end, and others continue, because their
+	// effect would be unknown.
+	ByMethod OnInterrupt = iota
+	// End: the request ends with an error, whose reason is Interrupted.
+	End
+	// Continue: the request continues, because the provider must know its effect.
+	Continue
+)
+
 // Request is a request. A timeout of 0 is the host's.
 type Request struct {
 	Method, URL string
@@ -45,9 +60,26 @@ type Request struct {
 	// ConnectTimeout limits the connection, FirstByteTimeout the wait for the response, and
 	// BetweenBytesTimeout the wait for each part of the body.
 	ConnectTimeout, FirstByteTimeout, BetweenBytesTimeout time.Duration
-	// KeepOnInterrupt: the request continues if the run is interrupted, because the provider must know
-	// its effect.
-	KeepOnInterrupt bool
+	// OnInterrupt is by default ByMethod. A request that begins after the interruption continues.
+	OnInterrupt OnInterrupt
+}
+
+// EndsOnInterrupt returns whether the request ends if the run is interrupted while it is in progress.
+func (r *Request) EndsOnInterrupt() bool {
+	if run.Interrupted() {
+		return false
+	}
+	switch r.OnInterrupt {
+	case End:
+		return true
+	case Continue:
+		return false
+	}
+	switch strings.ToUpper(r.Method) {
+	case "GET", "HEAD", "OPTIONS":
+		return true
+	}
+	return false
 }
 
 // Response is a response with any status. The body must be closed, or read to its end.

@@ -14,8 +14,12 @@ var host = Host{
 	Sleep:       func(duration time.Duration) bool { time.Sleep(duration); return false },
 }
 
-// SetHost sets the run.
-func SetHost(next Host) { host = next }
+// SetHost sets the run, and returns the previous one.
+func SetHost(next Host) Host {
+	previous := host
+	host = next
+	return previous
+}
 
 // Interrupted returns whether the run is interrupted. A call should then end soon, and return the
 // state that it has reached.

@@ -1,8 +1,11 @@
 // HTTP requests through the host, which checks each request against policy and provides TLS.
 
+import { interrupted } from "./run.js";
 import { decodeUtf8, encodeUtf8 } from "./utf8.js";
 
 const PART = 64 * 1024;
+/** The methods of requests that change nothing. */
+const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
 
 /**
  * A request without a response, or with an incomplete one. `reason` is "denied", "invalid",
@@ -70,13 +73,16 @@ export function setTransport(next) {
 /**
  * Sends a request, and waits for the head of the response. Redirects are returned, not followed.
  * `json` is encoded as the body. `timeout` limits in milliseconds the time until the first byte, and
- * the time between two parts of the body. A request with `endsOnInterrupt: false` continues if the
- * run is interrupted, because the provider must know its effect.
+ * the time between two parts of the body.
+ *
+ * `endsOnInterrupt` is whether the request ends with the reason "interrupted" if the run is interrupted
+ * while it is in progress. By default, requests with the methods GET, HEAD and OPTIONS do, and others do
+ * not, because their effect would be unknown. A request that begins after the interruption does not end.
  */
 export function request(
   method,
   url,
-  { headers = {}, body = new Uint8Array(0), json, timeout = null, endsOnInterrupt = true } = {},
+  { headers = {}, body = new Uint8Array(0), json, timeout = null, endsOnInterrupt = null } = {},
 ) {
   const fields = Object.entries(headers).map(([name, value]) => [name, encodeUtf8(String(value))]);
   let content = typeof body === "string" ? encodeUtf8(body) : body;
@@ -85,5 +91,7 @@ export function request(
     fields.push(["content-type", encodeUtf8("application/json")]);
   }
   const timeouts = { connect: null, firstByte: timeout, betweenBytes: timeout };
-  return transport({ head: { method, url, headers: fields, timeouts, endsOnInterrupt }, body: content });
+  const ends = (endsOnInterrupt ?? SAFE_METHODS.includes(method.toUpperCase())) && !interrupted();
+  const head = { method, url, headers: fields, timeouts, endsOnInterrupt: ends };
+  return transport({ head, body: content });
 }

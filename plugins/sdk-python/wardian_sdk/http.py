@@ -9,10 +9,14 @@ import json as json_module
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Literal, Mapping, Protocol
 
+from . import run
+
 #: Why there is no response, or only a part of it.
 Reason = Literal["denied", "invalid", "timed-out", "too-large", "interrupted", "failed"]
 
 _PART = 64 * 1024
+#: The methods of requests that change nothing.
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class HttpError(Exception):
@@ -34,7 +38,7 @@ class Request:
     connect_timeout: float | None = None
     first_byte_timeout: float | None = None
     between_bytes_timeout: float | None = None
-    ends_on_interrupt: bool = True
+    ends_on_interrupt: bool = False
 
 
 class Body(Protocol):
@@ -102,18 +106,25 @@ def request(
     body: bytes | str = b"",
     json: Any = None,
     timeout: float | None = None,
-    ends_on_interrupt: bool = True,
+    ends_on_interrupt: bool | None = None,
 ) -> Response:
     """Sends a request, and waits for the head of the response. Redirects are returned, not followed.
 
     ``json`` is encoded as the body. ``timeout`` limits in seconds the time until the first byte, and the
     time between two parts of the body.
+
+    ``ends_on_interrupt`` is whether the request ends with the reason "interrupted" if the run is
+    interrupted while it is in progress. By default, requests with the methods GET, HEAD and OPTIONS do, and
+    others do not, because their effect would be unknown. A request that begins after the interruption does
+    not end.
     """
     fields = [(name, value.encode("utf-8")) for name, value in (headers or {}).items()]
     content = body.encode("utf-8") if isinstance(body, str) else body
     if json is not None:
         content = json_module.dumps(json).encode("utf-8")
         fields.append(("content-type", b"application/json"))
+    if ends_on_interrupt is None:
+        ends_on_interrupt = method.upper() in _SAFE_METHODS
     return _transport.send(
         Request(
             method,
@@ -122,6 +133,6 @@ def request(
             content,
             first_byte_timeout=timeout,
             between_bytes_timeout=timeout,
-            ends_on_interrupt=ends_on_interrupt,
+            ends_on_interrupt=ends_on_interrupt and not run.interrupted(),
         )
     )

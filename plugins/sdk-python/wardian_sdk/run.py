@@ -26,10 +26,11 @@ class _Endless:
 _run: Run = _Endless()
 
 
-def set_run(run: Run) -> None:
-    """Replaces the run, for tests."""
+def set_run(run: Run) -> Run:
+    """Replaces the run, for tests. Returns the previous one."""
     global _run  # pylint: disable=global-statement
-    _run = run
+    previous, _run = _run, run
+    return previous
 
 
 def interrupted() -> bool:
