@@ -61,10 +61,12 @@ fn compile(
     component: &[u8],
     functions: Vec<u8>,
     settings: EngineSettings,
-) -> Result<wasmtime::Result<(Vec<u8>, Arc<Functions>)>, wasmtime::Error> {
+) -> Result<(Vec<u8>, Arc<Functions>), CompileError> {
     let functions = Arc::new(Functions::new(functions, max_new_bytes(component.len())));
-    let engine = engine::create_compiling(settings, Arc::clone(&functions))?;
-    Ok(engine.precompile_component(component).map(|code| (code, functions)))
+    let engine = engine::create_compiling(settings, Arc::clone(&functions));
+    let engine = engine.map_err(|error| CompileError::Failed(chain(&error)))?;
+    let code = engine.precompile_component(component);
+    Ok((code.map_err(|error| CompileError::Invalid(chain(&error)))?, functions))
 }
 
 /// The limits of one compilation.
@@ -158,9 +160,7 @@ impl Compiler for InProcess {
         settings: EngineSettings,
         _limits: &CompileLimits,
     ) -> Result<CompiledCode, CompileError> {
-        let (code, changed) = compile(source.component, source.functions.to_vec(), settings)
-            .map_err(|error| CompileError::Failed(chain(&error)))?
-            .map_err(|error| CompileError::Invalid(chain(&error)))?;
+        let (code, changed) = compile(source.component, source.functions.to_vec(), settings)?;
         let mut functions = Vec::new();
         changed.write_changed(&mut functions).map_err(|error| CompileError::Failed(error.to_string()))?;
         Ok(CompiledCode { code, functions })

@@ -64,8 +64,7 @@ impl Functions {
         self.compilation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the functions of the compiled component, unless they are the known ones. Equal components
-    /// have equal lists.
+    /// Writes the functions of the compiled component, unless they are the known ones.
     pub(crate) fn write_changed(&self, output: &mut impl Write) -> io::Result<()> {
         let compilation = self.compilation();
         if compilation.new.is_empty() && compilation.reused.len() == self.ranges.len() {

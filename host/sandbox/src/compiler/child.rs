@@ -11,8 +11,8 @@ use std::io::{self, BufWriter, Read as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::CompileError;
 use crate::engine::EngineSettings;
-use crate::error_chain::chain;
 
 /// The first argument of a program that acts as the compiler. The next arguments are the limits:
 /// time in milliseconds and memory in bytes.
@@ -55,8 +55,7 @@ fn compile(arguments: &[OsString]) -> io::Result<ExitCode> {
     let (component, functions) = (read()?, read()?);
     end_with_input();
     end_after(time.saturating_mul(PATIENCE));
-    let compiled = super::compile(&component, functions, settings);
-    match compiled.map_err(|error| io::Error::other(chain(&error)))? {
+    match super::compile(&component, functions, settings) {
         Ok((code, functions)) => {
             let mut output = BufWriter::new(io::stdout().lock());
             output.write_all(&u64::try_from(code.len()).unwrap_or(u64::MAX).to_le_bytes())?;
@@ -65,10 +64,11 @@ fn compile(arguments: &[OsString]) -> io::Result<ExitCode> {
             output.flush()?;
             Ok(ExitCode::SUCCESS)
         }
-        Err(error) => {
-            writeln!(io::stderr(), "{}", chain(&error))?;
+        Err(CompileError::Invalid(reason)) => {
+            writeln!(io::stderr(), "{reason}")?;
             Ok(ExitCode::from(INVALID))
         }
+        Err(error) => Err(io::Error::other(error)),
     }
 }
 

@@ -1,4 +1,5 @@
-//! The example `hashicups` of the SDK signs in once, whatever the number of its instances.
+//! The example `hashicups` of the SDK signs in once, whatever the number of its instances, and an interrupt
+//! ends its requests.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use wardian_plugin::{CallContext, ClientCapabilities, ConfigureRequest, Provider, ReadDataSourceRequest};
+use wardian_plugin::{
+    CallContext, ClientCapabilities, ConfigureRequest, Provider, ReadDataSourceRequest,
+    ReadDataSourceResponse,
+};
 use wardian_sandbox::{Sandbox, SandboxOptions};
 use wardian_value::{Type, Value};
 
@@ -98,7 +102,7 @@ fn provider(root: &Path, port: u16) -> Arc<dyn Provider> {
     plugin.provider(granted(root, &rules))
 }
 
-async fn menu(provider: &dyn Provider) -> String {
+async fn read_menu(provider: &dyn Provider) -> ReadDataSourceResponse {
     let schema = provider.schema(&CallContext::default()).await.unwrap();
     let ty = schema.data_sources.get("hashicups_coffees").unwrap().implied_type().clone();
     let Type::Object(attributes) = &ty else { panic!("{ty:?}") };
@@ -109,17 +113,16 @@ async fn menu(provider: &dyn Provider) -> String {
         provider_meta: None,
         capabilities: ClientCapabilities::default(),
     };
-    let response = provider.read_data_source(&CallContext::default(), request).await;
+    provider.read_data_source(&CallContext::default(), request).await
+}
+
+async fn menu(provider: &dyn Provider) -> String {
+    let response = read_menu(provider).await;
     assert_eq!(response.diagnostics, []);
     format!("{:?}", response.state.unwrap())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn thirty_instances_of_a_rust_provider_sign_in_once() {
-    let cafe = Arc::new(Cafe::default());
-    let port = cafe.open();
-    let root = tempfile::tempdir().unwrap();
-    let provider = provider(root.path(), port);
+async fn configure(provider: &dyn Provider, port: u16) {
     let request = ConfigureRequest {
         terraform_version: "1.11.4".into(),
         config: Value::object([
@@ -130,7 +133,41 @@ async fn thirty_instances_of_a_rust_provider_sign_in_once() {
         capabilities: ClientCapabilities::default(),
     };
     assert_eq!(provider.configure(&CallContext::default(), request).await, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thirty_instances_of_a_rust_provider_sign_in_once() {
+    let cafe = Arc::new(Cafe::default());
+    let port = cafe.open();
+    let root = tempfile::tempdir().unwrap();
+    let provider = provider(root.path(), port);
+    configure(&*provider, port).await;
     let menus = all((0..INSTANCES).map(|_| menu(&*provider))).await;
     assert!(menus.iter().all(|menu| menu.contains("token-1")), "{menus:?}");
     assert_eq!(cafe.sign_ins.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn interrupt_ends_a_request_that_the_server_does_not_answer() {
+    let cafe = Arc::new(Cafe::default());
+    let port = cafe.open();
+    let root = tempfile::tempdir().unwrap();
+    let provider = provider(root.path(), port);
+    configure(&*provider, port).await;
+    let reading = tokio::spawn({
+        let provider = Arc::clone(&provider);
+        async move { read_menu(&*provider).await }
+    });
+    while *cafe.waiting.lock().unwrap() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let _ = provider.stop().await;
+    let response = reading.await.unwrap();
+    let text = format!("{:?}", response.diagnostics);
+    assert!(response.state.is_none() && text.contains("interrupted"), "{text}");
+    // The server still waits, so only the interrupt can have ended the call. A later request is sent, so
+    // that a provider can clean up.
+    *cafe.waiting.lock().unwrap() = INSTANCES;
+    cafe.all_wait.notify_all();
+    assert!(menu(&*provider).await.contains("token-1"));
 }

@@ -1,5 +1,8 @@
 //! HTTP requests: granted requests reach the server, and other requests are not sent.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use wardian_monitor::Outcome;
 use wardian_plugin::CallContext;
 use wardian_sandbox::DeclaredCapabilities;
@@ -320,6 +323,24 @@ async fn plain_interface_has_the_same_policy_and_records() {
     assert_eq!((records[0].decision, records[0].status), (Outcome::Allowed, Some(200)));
     assert_eq!(records[1].decision, Outcome::Denied);
     assert!(!format!("{records:?}").contains("secret"), "{records:?}");
+}
+
+#[tokio::test]
+async fn interrupt_ends_a_request_of_the_plain_interface() {
+    let (port, heard) = http_server().await;
+    let reaching = Reaching::new(&allow("\"api.example\"", port));
+    let slow = tokio::spawn({
+        let provider = Arc::clone(&reaching.provider);
+        async move { probe(&*provider, &format!("plain:GET|http://api.example:{port}/slow")).await }
+    });
+    while heard.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let _ = reaching.provider.stop().await;
+    assert_eq!(slow.await.unwrap(), "interrupted");
+    // Later requests are sent, so that a plugin can clean up.
+    let answer = probe(&*reaching.provider, &format!("plain:DELETE|http://api.example:{port}/x")).await;
+    assert!(answer.starts_with("200 DELETE /x"), "{answer}");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use wardian_monitor::AuditLog;
 use wardian_plugin::Provider;
+use wardian_sandbox::DeclaredCapabilities;
 
 use crate::guest::{
     allow, deny, granted, granted_and_recorded, load, probe, probe_or_failure, provider, short,
@@ -20,6 +21,31 @@ async fn files_and_environment_are_denied_by_default() {
         assert!(answer.starts_with("refused: "), "{attempt}: {answer}");
     }
     assert!(probe(&*provider, "clock").await.parse::<u64>().unwrap() > 1_600_000_000);
+}
+
+/// The provider of the sandbox's tests tries to open a file in each instance.
+#[tokio::test]
+async fn component_without_declared_files_has_no_directories() {
+    for (filesystem, has_records) in [(true, true), (false, false)] {
+        let root = tempfile::tempdir().unwrap();
+        let log = Arc::new(AuditLog::disabled());
+        let declared = DeclaredCapabilities { network: false, filesystem };
+        let grants = granted_and_recorded(root.path(), "", &log).with_declared(declared);
+        let provider = load(short()).provider(grants);
+        for attempt in ["read:/etc/passwd", "list:/", "list:.", "write:/tmp/x"] {
+            let answer = probe(&*provider, attempt).await;
+            assert!(answer.starts_with("refused: "), "{attempt}: {answer}");
+        }
+        // Without open directories, the runtime of the component asks the host for no file, so no rule is
+        // proposed.
+        assert_eq!(!log.denials().is_empty(), has_records, "{:?}", log.denials());
+    }
+    // A grant opens its directory, whatever the component declares.
+    let place = Place::new();
+    let declared = DeclaredCapabilities { network: false, filesystem: false };
+    let grants = granted(&place.granted(), &allow("read", &["."])).with_declared(declared);
+    let provider = load(short()).provider(grants);
+    assert_eq!(probe(&*provider, "read:file").await, "content");
 }
 
 struct Place {

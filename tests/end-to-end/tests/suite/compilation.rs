@@ -25,10 +25,24 @@ fn compiler(milliseconds: u32, memory: u64) -> Child {
         .unwrap()
 }
 
-fn send(child: &mut Child, component: &[u8]) {
+/// Sends a part of the input: the component, or the functions that are already compiled.
+fn send(child: &mut Child, part: &[u8]) {
     let input = child.stdin.as_mut().unwrap();
-    input.write_all(&u64::try_from(component.len()).unwrap().to_le_bytes()).unwrap();
-    input.write_all(component).unwrap();
+    input.write_all(&u64::try_from(part.len()).unwrap().to_le_bytes()).unwrap();
+    input.write_all(part).unwrap();
+}
+
+/// Compiles a component, and returns its code and its functions, which are empty if they are the known ones.
+fn compiled(component: &[u8], functions: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let mut child = compiler(60_000, 1 << 30);
+    send(&mut child, component);
+    send(&mut child, functions);
+    let mut output = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut output).unwrap();
+    assert!(child.wait().unwrap().success());
+    let (length, rest) = output.split_first_chunk().unwrap();
+    let (code, functions) = rest.split_at(u64::from_le_bytes(*length).try_into().unwrap());
+    (code.to_vec(), functions.to_vec())
 }
 
 fn project(component: &[u8]) -> Project {
@@ -47,12 +61,11 @@ fn unwrapped(text: &str) -> String {
 
 #[test]
 fn compiled_code_is_written_to_the_output() {
-    let mut child = compiler(60_000, 1 << 30);
-    send(&mut child, &wasm::empty_functions(10));
-    let mut code = Vec::new();
-    child.stdout.take().unwrap().read_to_end(&mut code).unwrap();
-    assert!(child.wait().unwrap().success());
+    let component = wasm::empty_functions(10);
+    let (code, functions) = compiled(&component, &[]);
     assert!(code.starts_with(b"\x7fELF"), "{} bytes", code.len());
+    assert!(!functions.is_empty());
+    assert_eq!(compiled(&component, &functions), (code, Vec::new()), "the code is the same");
 }
 
 #[test]
@@ -60,8 +73,12 @@ fn compiler_exits_when_its_host_exits() {
     let mut child = compiler(60_000, 1 << 30);
     // This component takes a while to compile.
     send(&mut child, &wasm::locals_in_each_loop(200, 10, 1_000));
+    send(&mut child, &[]);
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
+    let mut message = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+    assert_eq!(message, "", "the input was complete");
 }
 
 #[test]
@@ -109,8 +126,10 @@ fn component_with_too_many_functions_is_rejected_by_each_command() {
 fn plugin_is_compiled_once() {
     let Some(guest) = test_guest("hostile") else { return };
     let project = project(&std::fs::read(guest).unwrap());
-    project.run("init").success();
-    project.run("plan").success();
+    let initialized = project.run("init").success();
+    assert!(initialized.text().contains("Compiled example.com/test/hostile"), "{}", initialized.text());
+    let planned = project.run("plan").success();
+    assert!(!planned.text().contains("Compil"), "{}", planned.text());
 }
 
 #[test]

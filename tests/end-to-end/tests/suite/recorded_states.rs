@@ -129,11 +129,13 @@ fn failures_after_recorded_states_lose_and_duplicate_nothing() {
         set_inputs(&project, []);
         project.run("apply -auto-approve").success();
         let modes = ["calm", "trap", "panic", "memory", "garbage", "calm", "calm", "trap"];
+        // An endless loop takes until its CPU time limit, so only one object of some generations has one.
+        let looping = (generation == 1 || chance.below(8) == 0).then(|| chance.below(COUNT as u64));
         set_inputs(
             &project,
             (0..COUNT).map(|number| {
-                let mode =
-                    if generation % 8 == 7 && number == 0 { "loop" } else { modes[number % modes.len()] };
+                let is_looping = looping == Some(number as u64);
+                let mode = if is_looping { "loop" } else { modes[number % modes.len()] };
                 format!("{number}|{mode}|{}|{generation}", chance.below(60))
             }),
         );
@@ -202,7 +204,8 @@ fn interrupt_ends_a_long_creation_with_its_recorded_state() {
     let (status, seen) = apply.finish(Duration::from_mins(1));
     println!("the apply ended {:?} after the interrupt", begun.elapsed());
     assert_eq!(status.code(), Some(1), "{seen}");
-    assert!(begun.elapsed() < Duration::from_secs(30), "the creation did not end early");
+    // On an idle machine, this takes less than a second.
+    assert!(begun.elapsed() < Duration::from_secs(5), "the creation ended after {:?}", begun.elapsed());
     let (_, present, stored) = objects(&project);
     assert_eq!(present, stored.keys().cloned().collect());
     assert!(stored.values().all(|tainted| *tainted), "{stored:?}");
