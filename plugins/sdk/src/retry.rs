@@ -170,9 +170,11 @@ impl Retry {
 const MAX_SERVER_DELAY: Duration = Duration::from_mins(10);
 
 impl Request {
-    /// Sends the request, and repeats it if the server is overloaded (status 429, 502, 503 or 504)
-    /// or, for methods without side effects of repetition, if the network fails. A `Retry-After`
-    /// header determines the delay. The last response is returned if the attempts end.
+    /// Sends the request, and repeats it if the server did not accept it (status 429, or 503 with a
+    /// `Retry-After` header). Requests whose repetition has no further effect (`GET`, `HEAD`, `PUT`, `DELETE`,
+    /// `OPTIONS`) are also repeated if the network fails or the status is 502, 503 or 504. After such a
+    /// failure, another `POST` could create the object twice. A `Retry-After` header determines the delay.
+    /// The last response is returned if the attempts end.
     ///
     /// ```
     /// use wardian_sdk::http::{self, Response};
@@ -191,7 +193,7 @@ impl Request {
         let mut last = None;
         let doing = format!("sending {} requests", self.method());
         let result = retry.run(&doing, |_| match self.send() {
-            Ok(response) if matches!(response.status(), 429 | 502 | 503 | 504) => {
+            Ok(response) if is_refused(&response) || is_repeatable && is_overloaded(&response) => {
                 let delay = retry_after(&response);
                 last = Some(response);
                 Err(match delay {
@@ -213,6 +215,20 @@ impl Request {
     }
 }
 
+/// Whether the server states that it did not process the request.
+fn is_refused(response: &Response) -> bool {
+    match response.status() {
+        429 => true,
+        503 => response.header("retry-after").is_some(),
+        _ => false,
+    }
+}
+
+/// Whether the server may have processed the request, and a repetition may succeed.
+fn is_overloaded(response: &Response) -> bool {
+    matches!(response.status(), 502..=504)
+}
+
 /// Returns the delay in a response: a number of seconds, or the time until a date.
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = response.header("retry-after")?.trim();
@@ -228,7 +244,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::rc::Rc;
 
     use super::*;
@@ -268,13 +284,15 @@ mod tests {
         }
     }
 
+    /// Sends a request to a server that responds with these statuses. Returns the last status and the
+    /// number of requests.
     fn statuses(method: &str, statuses: &[u16]) -> (u16, usize) {
         let count = Rc::new(Cell::new(0));
         let (counter, statuses) = (Rc::clone(&count), statuses.to_vec());
         let response = with_mock_http(
             move |_| {
                 let index = counter.replace(counter.get() + 1);
-                Ok(Response::new(statuses[index.min(statuses.len() - 1)], "").with_header("Retry-After", "0"))
+                Ok(Response::new(statuses[index.min(statuses.len() - 1)], ""))
             },
             || Request::new(method, "https://api.example").send_with_retry(&fast()),
         );
@@ -284,9 +302,28 @@ mod tests {
     #[test]
     fn requests_are_repeated_if_the_server_is_overloaded() {
         assert_eq!(statuses("GET", &[503, 429, 200]), (200, 3));
-        assert_eq!(statuses("POST", &[503, 201]), (201, 2));
+        assert_eq!(statuses("PUT", &[502, 504, 200]), (200, 3));
         assert_eq!(statuses("GET", &[404]), (404, 1));
         assert_eq!(statuses("GET", &[503]), (503, 5));
+    }
+
+    /// A gateway that times out may have passed the request on.
+    #[test]
+    fn posts_are_repeated_only_if_the_server_refused_them() {
+        for status in [502, 503, 504] {
+            assert_eq!(statuses("POST", &[status, 201]), (status, 1));
+            assert_eq!(statuses("PATCH", &[status, 200]), (status, 1));
+        }
+        assert_eq!(statuses("POST", &[429, 201]), (201, 2));
+        let responses = RefCell::new(vec![
+            Response::new(201, ""),
+            Response::new(503, "").with_header("Retry-After", "0"),
+        ]);
+        let response = with_mock_http(
+            move |_| Ok(responses.borrow_mut().pop().unwrap_or_else(|| Response::new(500, ""))),
+            || http::post("https://api.example", "").send_with_retry(&fast()),
+        );
+        assert_eq!(response.unwrap().status(), 201);
     }
 
     #[test]
