@@ -357,6 +357,25 @@ mod tests {
         }
     }
 
+    /// The settings of rustfmt in this repository do not apply to the projects of authors, and the width of
+    /// lines depends on the name.
+    #[test]
+    fn rust_files_have_the_default_style() {
+        let parent = tempfile::tempdir().unwrap();
+        let names = ["a".to_owned(), "dns".to_owned(), "database".to_owned(), "a".repeat(MAX_NAME_LENGTH)];
+        for name in names {
+            let directory = parent.path().join(&name);
+            create(&provider(&name), Language::Rust, &directory, &SdkSource::Release).unwrap();
+            let mut command = std::process::Command::new("rustfmt");
+            command.args(["--check", "--edition=2024", "src/lib.rs", "tests/acceptance.rs"]);
+            let Ok(output) = command.current_dir(&directory).output() else {
+                println!("skipped: rustfmt is not installed");
+                return;
+            };
+            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+
     #[test]
     fn existing_files_are_never_changed() {
         let directory = tempfile::tempdir().unwrap();

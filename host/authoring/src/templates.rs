@@ -37,6 +37,9 @@ macro_rules! files {
 
 /// Files of the projects in all languages: the examples and the documentation.
 pub(crate) const COMMON_FILES: &[(&str, &str)] = files! {
+    "docs/data-sources/greeting.md" = "docs/data-source.md",
+    "docs/index.md" = "docs/index.md",
+    "docs/resources/note.md" = "docs/resource.md",
     "examples/basic/main.tf" = "examples/basic/main.tf",
     "examples/basic/tests/basic.tftest.hcl" = "examples/basic/tests/basic.tftest.hcl",
     "examples/basic/wardian.policy.hcl" = "examples/basic/wardian.policy.hcl",

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{Context, DataSource, Result, Schema};
 
+pub(crate) const TYPE: &str = "@@name@@_greeting";
+
 pub(crate) struct Greeting;
 
 /// A greeting.
@@ -25,7 +27,10 @@ impl DataSource for Greeting {
 
     fn read(&self, config: State, _: &mut Context<'_>) -> Result<State> {
         let text = format!("Hello, {}!", config.name);
-        Ok(State { text: Some(text), ..config })
+        Ok(State {
+            text: Some(text),
+            ..config
+        })
     }
 }
 
@@ -33,10 +38,13 @@ impl DataSource for Greeting {
 mod tests {
     use wardian_sdk::testing::{ProviderHarness, hcl};
 
+    use super::TYPE;
+
     #[test]
     fn greeting_contains_the_name() {
         let harness = ProviderHarness::new(crate::provider());
-        let greeting = harness.read_data_source("@@name@@_greeting", hcl(r#"name = "Ada""#)).unwrap();
+        let config = hcl(r#"name = "Ada""#);
+        let greeting = harness.read_data_source(TYPE, config).unwrap();
         assert_eq!(greeting.get::<String>("text").unwrap(), "Hello, Ada!");
     }
 }

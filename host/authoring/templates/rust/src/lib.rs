@@ -8,8 +8,8 @@ use wardian_sdk::Provider;
 /// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("@@name@@")
-        .updatable_resource("@@name@@_note", note::Note)
-        .data_source("@@name@@_greeting", greeting::Greeting)
+        .updatable_resource(note::TYPE, note::Note)
+        .data_source(greeting::TYPE, greeting::Greeting)
 }
 
 // List the capabilities that the component needs after the provider, each with a reason:

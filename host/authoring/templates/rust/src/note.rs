@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{Context, Import, Resource, Result, Schema, Update};
 
+pub(crate) const TYPE: &str = "@@name@@_note";
+
 pub(crate) struct Note;
 
 /// A note.
@@ -30,13 +32,20 @@ impl Resource for Note {
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {
-        Ok(State { id: Some(format!("note-{}", plan.title)), ..plan })
+        Ok(State {
+            id: Some(format!("note-{}", plan.title)),
+            ..plan
+        })
     }
 
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
         let title = import.id()?.to_owned();
         let id = Some(format!("note-{title}"));
-        import.set_state(&State { title, text: String::new(), id })
+        import.set_state(&State {
+            title,
+            text: String::new(),
+            id,
+        })
     }
 }
 
@@ -50,22 +59,26 @@ impl Update for Note {
 mod tests {
     use wardian_sdk::testing::{PlannedAction, ProviderHarness, hcl};
 
+    use super::TYPE;
+
     #[test]
     fn text_is_changed_in_place() {
         let harness = ProviderHarness::new(crate::provider());
-        let note = harness.create("@@name@@_note", hcl(r#"title = "a""#)).unwrap();
+        let note = harness.create(TYPE, hcl(r#"title = "a""#)).unwrap();
         assert_eq!(note.get::<String>("id"), "note-a");
         let config = hcl("title = \"a\"\ntext = \"b\"");
-        let plan = harness.plan("@@name@@_note", Some(&note), config).unwrap();
+        let plan = harness.plan(TYPE, Some(&note), config).unwrap();
         assert_eq!(plan.action, PlannedAction::Update);
-        assert_eq!(harness.apply(&plan).unwrap().unwrap().get::<String>("text"), "b");
+        let note = harness.apply(&plan).unwrap().unwrap();
+        assert_eq!(note.get::<String>("text"), "b");
     }
 
     #[test]
     fn title_replaces_the_note() {
         let harness = ProviderHarness::new(crate::provider());
-        let note = harness.create("@@name@@_note", hcl(r#"title = "a""#)).unwrap();
-        let plan = harness.plan("@@name@@_note", Some(&note), hcl(r#"title = "b""#)).unwrap();
+        let note = harness.create(TYPE, hcl(r#"title = "a""#)).unwrap();
+        let config = hcl(r#"title = "b""#);
+        let plan = harness.plan(TYPE, Some(&note), config).unwrap();
         assert_eq!(plan.action, PlannedAction::Replace);
     }
 }
