@@ -10,7 +10,8 @@ use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_app::saved_plan;
 use wardian_config::{Configuration, ModuleNode};
 use wardian_diagnostic::{Span, system_reason};
-use wardian_engine::{Plan, Schemas};
+use wardian_engine::{ObjectSecrets, Plan, Schemas};
+use wardian_lang::Expression;
 use wardian_review::{ConfigurationFacts, LocalReferences, Review, SourcePosition};
 
 use crate::command_context::CommandContext;
@@ -74,18 +75,27 @@ pub(crate) async fn report_plan(
     Ok(())
 }
 
+/// The review of the plan in a file.
+pub(crate) struct FileReview {
+    pub(crate) review: Review,
+    /// Whether the plan was created with `-untrusted`.
+    pub(crate) is_untrusted: bool,
+}
+
 /// Creates the review of the plan in a file: a saved plan, or the JSON document of one. The title is the
 /// path.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or contains neither.
-pub(crate) async fn review_of_file(context: &CommandContext, path: &Path) -> Outcome<Review> {
+pub(crate) async fn review_of_file(context: &CommandContext, path: &Path) -> Outcome<FileReview> {
     let title = path.display().to_string();
     let bytes = read(path).map_err(|error| invalid(&title, &system_reason(&error)))?;
     if !saved_plan::is_plan(&bytes) {
-        return Review::from_json(&title, &bytes, &ConfigurationFacts::default()).map_err(|error| {
+        let review = Review::from_json(&title, &bytes, &ConfigurationFacts::default()).map_err(|error| {
             invalid(&title, &format!("it is not a plan that `plan -out=FILE` saved, and {error}"))
-        });
+        })?;
+        // The document contains no positions of source lines.
+        return Ok(FileReview { review, is_untrusted: false });
     }
     let saved = decode_plan(path, &bytes, context, None).await?;
     drop(bytes);
@@ -95,9 +105,15 @@ pub(crate) async fn review_of_file(context: &CommandContext, path: &Path) -> Out
     let configuration = Arc::clone(&saved.configuration);
     let plan = saved.into_plan(path, &schemas)?;
     let review = review_of_plan(&title, &plan, &configuration, &schemas);
+    let is_untrusted = is_untrusted(&plan);
     // The process exits after the command, and freeing a large plan takes time.
     std::mem::forget(plan);
-    review
+    Ok(FileReview { review: review?, is_untrusted })
+}
+
+/// Whether a plan was created with `-untrusted`.
+pub(crate) fn is_untrusted(plan: &Plan) -> bool {
+    plan.secrets == ObjectSecrets::Withheld
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
@@ -116,7 +132,7 @@ fn invalid(title: &str, problem: &str) -> Failure {
     Failure::error("Plan cannot be reviewed", format!("{title}: {problem}."))
 }
 
-/// Returns the positions of resources and variables, and the references of local values.
+/// Returns the positions of resources and variables, and the references that the document does not contain.
 fn configuration_facts(configuration: &Configuration) -> ConfigurationFacts {
     let mut facts = ConfigurationFacts::default();
     for node in configuration.modules() {
@@ -125,7 +141,14 @@ fn configuration_facts(configuration: &Configuration) -> ConfigurationFacts {
         for resource in node.module.resources.values() {
             let (kind, name) = (resource.type_name.clone(), resource.name.clone());
             let address = ResourceAddress::new(node.path.clone(), resource.mode, kind, name);
-            facts.positions.insert(address.to_string(), position(&resource.span));
+            let address = address.to_string();
+            let triggers = resource.lifecycle.replace_triggered_by.iter();
+            let triggers: Vec<String> =
+                triggers.flat_map(Expression::references).map(|one| one.to_string()).collect();
+            if !triggers.is_empty() {
+                facts.triggers.insert(address.clone(), triggers);
+            }
+            facts.positions.insert(address, position(&resource.span));
         }
         for variable in node.module.variables.values() {
             facts.positions.insert(format!("{module}{dot}var.{}", variable.name), position(&variable.span));

@@ -17,7 +17,7 @@ use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
 use crate::operation::Operation;
 use crate::review_findings::{plugin_accesses, review_warnings};
-use crate::review_source::review_of_plan;
+use crate::review_source::{is_untrusted, review_of_plan};
 use crate::shell::{Screen, ScreenEvent};
 
 /// The user's decision at the end of the view.
@@ -66,10 +66,11 @@ pub(crate) async fn review_plan(
     let review = review?
         .with_accesses(plugin_accesses(&context.app.audit_log.summary()))
         .with_warnings(review_warnings(&context.shell.shown_warnings()));
-    show_review(context, review, approval, &operation.stop)
+    show_review(context, review, approval, is_untrusted(plan), &operation.stop)
 }
 
-/// Shows a review until the user quits or approves.
+/// Shows a review until the user quits or approves. `is_untrusted` states whether the plan was created with
+/// `-untrusted`.
 ///
 /// # Errors
 /// Returns an error if the terminal cannot be used, or a signal ends the view.
@@ -77,9 +78,10 @@ pub(crate) fn show_review(
     context: &CommandContext,
     review: Review,
     approval: ViewApproval,
+    is_untrusted: bool,
     stop: &StopSignal,
 ) -> Outcome<Decision> {
-    let editor = editor(context);
+    let editor = editor(context).filter(|_| !is_untrusted);
     let settings = ViewSettings {
         has_color: context.shell.render_options().color,
         approval,

@@ -12,11 +12,10 @@
 
 mod explanation;
 mod html;
-mod line_difference;
 mod markdown;
 mod value_text;
 
-pub use explanation::{Fragment, explanations};
+pub use explanation::{Fragment, explanations, group_explanations, member_explanations};
 pub use html::write_page;
 pub use markdown::{CommentFormat, CommentOptions, markdown_comment};
 pub use value_text::value_text;

@@ -1,18 +1,20 @@
 //! The details of the selected row.
 
+mod group;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use wardian_printable::{PrintableText, append, printable};
 use wardian_review::{
-    AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, ChangeKind, GroupValue,
-    InvocationGroup, PluginAccess, ReplaceOrder, ResourceId, Review, ReviewCause, ReviewWarning,
-    ReviewedChange, ReviewedValue, SourcePosition,
+    AttributeChange, AttributeEffect, ChangeClass, ChangeId, ChangeKind, DifferenceLine, InvocationGroup,
+    PluginAccess, ReferencePlace, ReplaceOrder, ResourceId, Review, ReviewCause, ReviewWarning,
+    ReviewedChange, ReviewedValue, SourcePosition, line_difference, omitted_start, omitted_starts,
 };
 
 use crate::list::{Row, event};
 use crate::palette::Tone;
-use crate::text::{MAX_VALUE_CHARACTERS, StyledLine, line};
+use crate::text::{MAX_VALUE_CHARACTERS, StyledLine, line, line_from};
 
 /// Maximum number of attributes that are shown.
 const MAX_ATTRIBUTES: usize = 2000;
@@ -145,7 +147,7 @@ impl Writer<'_> {
             self.detail.source = Some(source.clone());
         }
         self.dim(origin);
-        self.causes(&change.causes);
+        self.causes(&change.causes, true);
         if !change.attributes.is_empty() || change.unchanged > 0 {
             self.heading("Attributes");
             self.attributes(&change.attributes);
@@ -172,53 +174,6 @@ impl Writer<'_> {
         {
             self.heading("Planned changes");
             self.link(id, "planned: ", line(&change.resource));
-        }
-    }
-
-    fn group(&mut self, group: &ChangeGroup) {
-        let title = printable!("{} × {}", group.members.len(), line(&group.type_name));
-        self.push(StyledLine::new(title, Tone::Bold), 2);
-        self.push(action(group.kind), 2);
-        if group.is_consequence {
-            self.text("All of them are consequences of other changes.");
-        }
-        if let Some((_, first)) = self.review.members(group).next() {
-            self.causes(&first.causes);
-        }
-        if !group.attributes.is_empty() {
-            self.heading("Attributes");
-        }
-        for attribute in group.attributes.iter().take(MAX_ATTRIBUTES) {
-            if self.hidden.contains(attribute.path.pattern()) {
-                continue;
-            }
-            let value = |value: &GroupValue| match value {
-                GroupValue::Same(Some(value)) => short_value(value),
-                GroupValue::Same(None) => "(none)".into(),
-                GroupValue::Varies => "(varies)".into(),
-            };
-            let mut text = StyledLine::new(printable!("  {}: ", line(attribute.path.as_str())), Tone::Plain)
-                .with(value(&attribute.before), Tone::Dim)
-                .with(" → ", Tone::Plain)
-                .with(value(&attribute.after), Tone::Plain);
-            if attribute.forces_replacement {
-                text.push("  # forces replacement", Tone::Bold);
-            }
-            self.push(text, 4);
-        }
-        if !group.actions.is_empty() {
-            self.heading("Actions of each member");
-        }
-        for action in group.actions.iter().take(MAX_ATTRIBUTES) {
-            self.text(printable!("{}, {}", line(&action.action), event(Some(&action.event))));
-        }
-        self.heading("Members");
-        for (id, change) in self.review.members(group).take(MAX_LINKS) {
-            self.link(id, "", line(&change.address));
-        }
-        let more = group.members.len().saturating_sub(MAX_LINKS);
-        if more > 0 {
-            self.dim(printable!("  and {more} more; Enter lists them"));
         }
     }
 
@@ -303,7 +258,8 @@ impl Writer<'_> {
         }
     }
 
-    fn causes(&mut self, causes: &[ReviewCause]) {
+    /// Writes the causes of a change. If `has_links` is false, they do not refer to the changes of instances.
+    fn causes(&mut self, causes: &[ReviewCause], has_links: bool) {
         if causes.is_empty() {
             return;
         }
@@ -315,17 +271,20 @@ impl Writer<'_> {
                     append_list(&mut text, attributes.iter().map(|path| path.as_str()));
                     self.text(text);
                 }
-                ReviewCause::Upstream { resource, change, attributes } => {
+                ReviewCause::Upstream { resource, change, through } => {
                     let mut text = line(resource);
-                    append_list(&mut text, attributes.iter().map(|name| &**name));
-                    match change.or_else(|| self.first_change(resource)) {
+                    append_place(&mut text, through);
+                    match change.or_else(|| self.first_change(resource)).filter(|_| has_links) {
                         Some(id) => self.link(id, "change of ", text),
                         None => self.text(printable!("change of {text}")),
                     }
                 }
-                ReviewCause::Variable { name, attributes } => {
+                ReviewCause::Variable { name, source, through } => {
                     let mut text = printable!("variable {}", line(name));
-                    append_list(&mut text, attributes.iter().map(|name| &**name));
+                    append_place(&mut text, through);
+                    if let Some(source) = source {
+                        append!(text, ", {}:{}", line(&source.file), source.line);
+                    }
                     self.text(text);
                 }
             }
@@ -411,16 +370,23 @@ impl Writer<'_> {
             text.push(":", Tone::Plain);
             text.push(forced, Tone::Bold);
             self.push(text, 4);
-            self.long_value("-", ChangeClass::Destroy, attribute.before.as_ref());
-            self.long_value("+", ChangeClass::Create, attribute.after.as_ref());
+            if let (Some(ReviewedValue::Text(before)), Some(ReviewedValue::Text(after))) =
+                (&attribute.before, &attribute.after)
+            {
+                self.lines_that_differ(before, after);
+            } else {
+                self.long_value(false, attribute.before.as_ref());
+                self.long_value(true, attribute.after.as_ref());
+            }
             return;
         }
         match (&attribute.before, &attribute.after) {
             (Some(before), Some(after)) => {
+                let [before, after] = changed_values(before, after);
                 text.push(": ", Tone::Plain);
-                text.push(short_value(before), Tone::Dim);
+                text.push(before, Tone::Dim);
                 text.push(" → ", Tone::Plain);
-                text.push(short_value(after), Tone::Plain);
+                text.push(after, Tone::Plain);
             }
             (Some(value), None) | (None, Some(value)) => {
                 text.push(" = ", Tone::Plain);
@@ -433,22 +399,71 @@ impl Writer<'_> {
     }
 
     /// Writes a value with one line for each of its lines.
-    fn long_value(&mut self, mark: &'static str, class: ChangeClass, value: Option<&ReviewedValue>) {
+    fn long_value(&mut self, is_added: bool, value: Option<&ReviewedValue>) {
         let Some(value) = value else { return };
         let ReviewedValue::Text(text) = value else {
-            let text = StyledLine::new("    ", Tone::Plain).with(mark, Tone::Class(class));
-            self.push(text.with(" ", Tone::Plain).with(short_value(value), Tone::Plain), 6);
+            self.value_line(is_added, short_value(value));
             return;
         };
-        let mut lines = text.lines();
+        let mut lines = text.split('\n');
         for one in lines.by_ref().take(MAX_TEXT_LINES) {
-            let start = StyledLine::new("    ", Tone::Plain).with(mark, Tone::Class(class));
-            self.push(start.with(" ", Tone::Plain).with(line(one), Tone::Plain), 6);
+            self.value_line(is_added, line(one));
         }
         let more = lines.count();
         if more > 0 {
             self.dim(printable!("      and {more} more lines"));
         }
+    }
+
+    /// Writes the lines that differ between two texts.
+    fn lines_that_differ(&mut self, before: &str, after: &str) {
+        let lines = line_difference(before, after);
+        let omitted = omitted_starts(&lines, MAX_VALUE_CHARACTERS);
+        // The lines of each side are limited, so that one side does not hide the other.
+        let (mut removed, mut added, mut others, mut more) = (0, 0, 0, 0);
+        for (one, omitted) in lines.into_iter().zip(omitted) {
+            let count = match one {
+                DifferenceLine::Removed(_) => &mut removed,
+                DifferenceLine::Added(_) => &mut added,
+                DifferenceLine::Equal(_) | DifferenceLine::Skipped => &mut others,
+                DifferenceLine::EndRemoved | DifferenceLine::EndAdded => &mut 0,
+            };
+            if *count >= MAX_TEXT_LINES {
+                more += 1;
+                continue;
+            }
+            *count += 1;
+            match one {
+                DifferenceLine::Removed(text) => self.value_line(false, line_from(text, omitted)),
+                DifferenceLine::Added(text) => self.value_line(true, line_from(text, omitted)),
+                DifferenceLine::Equal(text) => {
+                    let start = StyledLine::new("      ", Tone::Plain);
+                    self.push(start.with(line(text), Tone::Dim), 6);
+                }
+                DifferenceLine::Skipped => self.dim("      …"),
+                DifferenceLine::EndRemoved => self.value_line(false, "(line break at the end)".into()),
+                DifferenceLine::EndAdded => self.value_line(true, "(line break at the end)".into()),
+            }
+        }
+        if more > 0 {
+            self.dim(printable!("      and {more} more lines"));
+        }
+    }
+
+    fn value_line(&mut self, is_added: bool, text: PrintableText) {
+        let (mark, class) = if is_added { ("+", ChangeClass::Create) } else { ("-", ChangeClass::Destroy) };
+        let start = StyledLine::new("    ", Tone::Plain).with(mark, Tone::Class(class));
+        self.push(start.with(" ", Tone::Plain).with(text, Tone::Plain), 6);
+    }
+}
+
+/// Appends the place of a reference: ` (a, b)`.
+fn append_place(text: &mut PrintableText, place: &ReferencePlace) {
+    match place {
+        ReferencePlace::Attributes(attributes) => append_list(text, attributes.iter().map(|name| &**name)),
+        ReferencePlace::Repetition => text.push(" (count or for_each)"),
+        ReferencePlace::DependsOn => text.push(" (depends_on)"),
+        ReferencePlace::Trigger => text.push(" (replace_triggered_by)"),
     }
 }
 
@@ -481,8 +496,24 @@ fn action(kind: ChangeKind) -> StyledLine {
         .with(meaning, Tone::Bold)
 }
 
+/// Returns the values before and after a change, each in one line. Long texts that differ look different.
+fn changed_values(before: &ReviewedValue, after: &ReviewedValue) -> [PrintableText; 2] {
+    let omitted = match (before, after) {
+        (ReviewedValue::Text(before), ReviewedValue::Text(after)) => {
+            omitted_start(before, after, MAX_VALUE_CHARACTERS)
+        }
+        _ => 0,
+    };
+    [before, after].map(|value| short_value_from(value, omitted))
+}
+
 /// Returns a value in one line.
 fn short_value(value: &ReviewedValue) -> PrintableText {
+    short_value_from(value, 0)
+}
+
+/// Returns a value in one line. If it is a text, some of its first characters are omitted.
+fn short_value_from(value: &ReviewedValue, omitted: usize) -> PrintableText {
     match value {
         ReviewedValue::Null => "null".into(),
         ReviewedValue::Unknown => "(known after apply)".into(),
@@ -492,7 +523,7 @@ fn short_value(value: &ReviewedValue) -> PrintableText {
         ReviewedValue::Number(number) => line(number),
         ReviewedValue::Text(text) => {
             let mut quoted = PrintableText::from("\"");
-            append!(quoted, "{}", line(text));
+            append!(quoted, "{}", line_from(text, omitted));
             quoted.push("\"");
             if text.chars().nth(MAX_VALUE_CHARACTERS).is_some() {
                 append!(quoted, " ({} bytes)", text.len());

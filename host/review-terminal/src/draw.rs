@@ -20,6 +20,10 @@ const MIN_WIDTH: u16 = 16;
 const MIN_HEIGHT: u16 = 3;
 /// The minimum height of a screen with list and details.
 const MIN_SPLIT_HEIGHT: u16 = 10;
+/// The minimum width of an answer that the user types.
+const MIN_ANSWER_WIDTH: usize = 4;
+/// The maximum width of a search text in the first line.
+const MAX_FILTER_WIDTH: usize = 24;
 /// The minimum width of a screen with the details next to the list.
 const MIN_WIDE: u16 = 100;
 
@@ -162,6 +166,11 @@ impl ReviewView {
     fn draw_header(&self, buffer: &mut Buffer, area: Rect) {
         let review = &self.review;
         let mut text = StyledLine::new(" ", Tone::Plain);
+        // A user who approves must not miss that the view does not show everything.
+        if self.filter.is_active() {
+            text.push(self.filter_text(), Tone::Warning);
+            text.push(" │ ", Tone::Plain);
+        }
         let mut is_first = true;
         for class in ChangeClass::ALL {
             let count = review.counts.count(class);
@@ -200,24 +209,33 @@ impl ReviewView {
             text.push(printable!("{count} {}", if count == 1 { one } else { several }), Tone::Warning);
         }
         text.push(printable!("  {}", line(&review.title)), Tone::Plain);
-        if self.filter.is_active() {
-            let mut filter = PrintableText::from("  only:");
-            for class in ChangeClass::ALL.into_iter().filter(|class| self.filter.classes.contains(class)) {
-                append!(filter, " {}", class.name());
-            }
-            if self.filter.has_only_findings {
-                filter.push(" findings");
-            }
-            if !self.filter.text.is_empty() {
-                append!(filter, " /{}", line(&self.filter.text));
-            }
-            if !self.filter.hidden.is_empty() {
-                append!(filter, " ({} attributes hidden)", self.filter.hidden.len());
-            }
-            text.push(filter, Tone::Plain);
-        }
         text.draw(buffer, area, self.palette, Style::new());
         fill(buffer, area, Palette::bar());
+    }
+
+    /// Returns what the filter shows: `only: update /name`.
+    fn filter_text(&self) -> PrintableText {
+        let filter = &self.filter;
+        let mut only = PrintableText::from("only:");
+        for class in ChangeClass::ALL.into_iter().filter(|class| filter.classes.contains(class)) {
+            append!(only, " {}", class.name());
+        }
+        if filter.has_only_findings {
+            only.push(" findings");
+        }
+        if !filter.text.is_empty() {
+            append!(only, " /{}", end_of(line(&filter.text), MAX_FILTER_WIDTH));
+        }
+        match filter.hidden.len() {
+            0 => only,
+            count => {
+                let attributes = if count == 1 { "attribute" } else { "attributes" };
+                let hidden = printable!("{count} {attributes} hidden");
+                let is_alone =
+                    filter.classes.is_empty() && filter.text.is_empty() && !filter.has_only_findings;
+                if is_alone { hidden } else { printable!("{only}, {hidden}") }
+            }
+        }
     }
 
     fn draw_footer(&self, buffer: &mut Buffer, area: Rect) -> Option<Position> {
@@ -231,11 +249,24 @@ impl ReviewView {
             _ if self.notice.is_some() => (self.notice.clone().unwrap_or_default(), false),
             Mode::Search => (typed(" Search: ".into(), &self.filter.text), true),
             Mode::Confirm(answer) => {
-                let question = match self.settings.approval {
-                    ViewApproval::Save => " Save the plan? Type yes: ",
-                    ViewApproval::Apply | ViewApproval::None => " Apply the plan? Type yes: ",
+                let verb = match self.settings.approval {
+                    ViewApproval::Save => "Save",
+                    ViewApproval::Apply | ViewApproval::None => "Apply",
                 };
-                (typed(question.into(), answer), true)
+                let question = match self.hidden_changes {
+                    0 => printable!(" {verb} the plan? Type yes: "),
+                    1 => printable!(" {verb} with 1 change hidden? Type yes: "),
+                    count => printable!(" {verb} with {count} changes hidden? Type yes: "),
+                };
+                let question = if question.as_str().width() + MIN_ANSWER_WIDTH > usize::from(area.width) {
+                    match self.hidden_changes {
+                        0 => " Type yes: ".into(),
+                        count => printable!(" {count} hidden. yes? "),
+                    }
+                } else {
+                    question
+                };
+                (typed(question, answer), true)
             }
             Mode::Help => (" Esc: back".into(), false),
             Mode::Graph => (" arrows: move  Enter: show  Esc: back".into(), false),

@@ -71,11 +71,15 @@ impl HiddenList {
             let mark = if hidden.contains(&attribute.pattern) { "[hidden] " } else { "[shown]  " };
             StyledLine::new(mark, Tone::Bold)
                 .with(line(&attribute.pattern), Tone::Plain)
-                .with(printable!("  {} changes", attribute.changes), Tone::Dim)
+                .with(printable!("  {} {}", attribute.changes, changes(attribute.changes)), Tone::Dim)
                 .draw(buffer, place, palette, Style::new());
             if index == self.selected {
                 fill(buffer, place, Palette::selected());
             }
         }
     }
+}
+
+fn changes(count: usize) -> &'static str {
+    if count == 1 { "change" } else { "changes" }
 }

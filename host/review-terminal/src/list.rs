@@ -68,6 +68,11 @@ impl Filter {
         self.has_only_findings || !(self.classes.is_empty() && self.text.is_empty() && self.hidden.is_empty())
     }
 
+    /// Returns the number of changes that are not shown. The cost is linear in the size of the plan.
+    pub(crate) fn hidden_changes(&self, review: &Review) -> usize {
+        review.changes.iter().filter(|change| !self.shows(change)).count()
+    }
+
     /// Returns whether a change is shown. An update is not shown if all of its attributes are hidden;
     /// other changes are always shown.
     fn shows(&self, change: &ReviewedChange) -> bool {

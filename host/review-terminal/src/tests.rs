@@ -2,7 +2,10 @@ use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 use wardian_printable::direction::{ISOLATE_END, ISOLATE_START};
 use wardian_printable::escape::is_deceptive;
-use wardian_review::testing::{WIDE_TEXTS, five_plans, hostile_plan, large, plan_with_actions, wide_plan};
+use wardian_review::testing::{
+    ODD_RULE, WIDE_TEXTS, five_plans, hostile_plan, large, plan_with_actions, plan_with_differing_members,
+    wide_plan,
+};
 use wardian_review::{ConfigurationFacts, PluginAccess, Review, ReviewWarning, SourcePosition};
 
 use super::*;
@@ -116,6 +119,106 @@ fn views_at_three_widths() {
 }
 
 #[test]
+fn other_views_at_two_sizes() {
+    for (width, height) in [(20, 5), (80, 24)] {
+        let size = format!("{width}x{height}");
+        let mut screen = Screen::new(&review_with_findings(), width, height);
+        insta::assert_snapshot!(format!("browse-{size}"), screen.text());
+        screen.press("f");
+        insta::assert_snapshot!(format!("findings-{size}"), screen.text());
+        screen.press("xh ");
+        insta::assert_snapshot!(format!("hide-{size}"), screen.text());
+        screen.press("\u{1b}a");
+        insta::assert_snapshot!(format!("confirm-{size}"), screen.text());
+        screen.press("\u{1b}x/main");
+        insta::assert_snapshot!(format!("search-{size}"), screen.text());
+    }
+}
+
+#[test]
+fn groups_show_members_with_other_values() {
+    let review = review(&plan_with_differing_members());
+    let (address, value) = ODD_RULE;
+    let mut screen = Screen::new(&review, 160, 40);
+    screen.press("/security_group_rule\n");
+    screen.shows("▸ ~ 30× aws_security_group_rule");
+    screen.shows("~ cidr: different values");
+    screen.shows("~ release: \"v1\" → \"v2\"");
+    let text = screen.text();
+    let odd = text.find(&format!("[1] {address}")).unwrap();
+    assert!(text[odd..].contains(&format!("~ cidr: \"192.168.0.0/16\" → \"{value}\"")), "{text}");
+    screen.shows("[2] aws_security_group_rule.rule[0] and 28 more");
+    screen.shows("~ cidr: \"192.168.0.0/16\" → \"10.0.0.0/8\"");
+    // A hidden attribute is no different value.
+    screen.press("h \u{1b}");
+    assert!(!screen.text().contains("Different values"), "{}", screen.text());
+    screen.press("x/moved\n");
+    screen.key(ViewKey::Home);
+    screen.shows("[1] aws_instance.moved[0], deposed object 00000000");
+    screen.press("↓");
+    screen.shows("[2] aws_instance.moved[1], moved from aws_instance.old[1]");
+    screen.press("x/imported\n");
+    screen.shows("[3] aws_instance.imported[2], imported with the ID i-2");
+    screen.press("x/iam_user\n");
+    screen.shows("- destroy: the resource is not in the configuration");
+    screen.press("↓");
+    screen.shows("- destroy: the key is not in for_each");
+}
+
+#[test]
+fn confirmation_states_what_the_filter_hides() {
+    let mut screen = Screen::new(&plan("instances"), 60, 24);
+    screen.press("u");
+    assert!(screen.text().starts_with(" only: update │ 1 destroy, "), "{}", screen.text());
+    screen.press("a");
+    screen.shows(" Apply with 1 change hidden? Type yes:");
+    screen.press("\u{1b}xh \u{1b}");
+    assert!(screen.text().starts_with(" 1 attribute hidden │ "), "{}", screen.text());
+    screen.press("a");
+    screen.shows(" Apply with 300 changes hidden? Type yes:");
+    screen.press("\u{1b}xa");
+    screen.shows(" Apply the plan? Type yes:");
+    let mut screen = Screen::new(&plan("instances"), 60, 24);
+    screen.press("/a long text that nothing contains\n");
+    assert!(screen.text().starts_with(" only: /…t that nothing contains │ "), "{}", screen.text());
+}
+
+/// Returns a plan with one update from a text to another one.
+fn update(before: &str, after: &str) -> std::sync::Arc<Review> {
+    review(&format!(
+        "{{\"format_version\":\"1.2\",\"resource_changes\":[{{\"address\":\"a.b\",\"change\":{{\
+         \"actions\":[\"update\"],\"before\":{{\"t\":{before:?}}},\"after\":{{\"t\":{after:?}}}}}}}]}}"
+    ))
+}
+
+#[test]
+fn differences_of_texts_are_visible() {
+    let screen = Screen::new(&update("a\r\nb\n", "a\nb"), 80, 24);
+    screen.shows("    - a\\r");
+    screen.shows("    + a");
+    screen.shows("    - (line break at the end)");
+    // Lines after the first 200 ones are compared.
+    let lines = |end: &str| format!("{}{end}", "same\n".repeat(300));
+    let screen = Screen::new(&update(&lines("old"), &lines("new")), 80, 24);
+    screen.shows("    - old");
+    screen.shows("    + new");
+    // Both sides of long texts without equal lines are shown.
+    let lines = |start: &str| (0..600).map(|index| format!("{start}{index}\n")).collect::<String>();
+    let mut screen = Screen::new(&update(&lines("x"), &lines("y")), 80, 600);
+    screen.press("\t");
+    screen.shows("    - x199");
+    screen.shows("    + y199");
+    screen.shows("      and 800 more lines");
+    // Long texts in one line that differ at their ends look different.
+    let long = |end: &str| format!("{}{end}", "z".repeat(5000));
+    let screen = Screen::new(&update(&long("1"), &long("2")), 250, 40);
+    screen.shows("zzzz1\" (5001 bytes) → ");
+    screen.shows("zzzz2\" (5001 bytes)");
+    let screen = Screen::new(&update(&format!("a\n{}", long("1")), &format!("a\n{}", long("2"))), 250, 40);
+    screen.shows("- …(4970 equal characters)zzz");
+}
+
+#[test]
 fn dangerous_change_is_on_the_first_screen() {
     for plan in five_plans() {
         let review = review(&plan.json);
@@ -159,7 +262,7 @@ fn hidden_attributes_remove_updates() {
     screen.shows("[shown]  tags.release");
     screen.press(" \u{1b}");
     assert!(!screen.text().contains("300× aws_instance"), "{}", screen.text());
-    screen.shows("1 attributes hidden");
+    screen.shows("1 attribute hidden");
     screen.shows("aws_ebs_volume.data");
     screen.press("h \u{1b}");
     screen.shows("300× aws_instance");
@@ -287,8 +390,8 @@ fn wide_and_right_to_left_text_is_shown_and_isolated() {
     insta::assert_snapshot!("wide-60", screen.text().replace(ISOLATE_START, "⟨").replace(ISOLATE_END, "⟩"));
 }
 
-#[test]
-fn actions_checks_warnings_and_accesses_are_shown() {
+/// Returns a plan with actions, checks, a warning and accesses.
+fn review_with_findings() -> std::sync::Arc<Review> {
     let access = |is_denied, target: &str| PluginAccess {
         is_denied,
         plugin: "hashicorp/http".into(),
@@ -308,7 +411,12 @@ fn actions_checks_warnings_and_accesses_are_shown() {
         .unwrap()
         .with_accesses(vec![access(false, "https://a.example"), access(true, "https://b.example")])
         .with_warnings(vec![warning]);
-    let mut screen = Screen::new(&std::sync::Arc::new(review), 120, 40);
+    std::sync::Arc::new(review)
+}
+
+#[test]
+fn actions_checks_warnings_and_accesses_are_shown() {
+    let mut screen = Screen::new(&review_with_findings(), 120, 40);
     screen.shows("30 actions  2 checks failed  1 access denied  1 warning");
     screen.shows("29× aws_instance  tags.release  invokes actions");
     screen.shows("action.aws_lambda_invoke.restore, after it is created");

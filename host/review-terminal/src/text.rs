@@ -10,8 +10,8 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
-use wardian_printable::PrintableText;
 use wardian_printable::direction::{ISOLATE_END, ISOLATE_START, has_right_to_left};
+use wardian_printable::{PrintableText, printable};
 
 use crate::palette::{Palette, Tone};
 
@@ -29,6 +29,15 @@ pub(crate) fn line(text: &str) -> PrintableText {
             cut
         }
     }
+}
+
+/// Text of the plan in one line without some of its first characters, which another line has too.
+pub(crate) fn line_from(text: &str, omitted: usize) -> PrintableText {
+    if omitted == 0 {
+        return line(text);
+    }
+    let rest = text.char_indices().nth(omitted).map_or("", |(at, _)| text.get(at..).unwrap_or_default());
+    printable!("…({omitted} equal characters){}", line(rest))
 }
 
 /// Returns the end of a text that fits into a width. The end of an address identifies an object better

@@ -116,6 +116,8 @@ pub struct ReviewView {
     pub(crate) detail_top: usize,
     pub(crate) graph: Option<GraphView>,
     pub(crate) hidden: HiddenList,
+    /// The number of changes that the filter did not show when the user began to approve the plan.
+    pub(crate) hidden_changes: usize,
     pub(crate) help_top: usize,
     /// A message in the last line, until the next key.
     pub(crate) notice: Option<PrintableText>,
@@ -143,6 +145,7 @@ impl ReviewView {
             detail_top: 0,
             graph: None,
             hidden: HiddenList::default(),
+            hidden_changes: 0,
             help_top: 0,
             notice: None,
             heights: (1, 1),
@@ -326,7 +329,10 @@ impl ReviewView {
 
     fn open_source(&mut self) -> ViewEffect {
         if !self.settings.has_editor {
-            self.notify("No editor is started: set VISUAL or EDITOR, and do not use -untrusted.".into());
+            self.notify(
+                "No editor is started: VISUAL or EDITOR must be set, and the plan must not be of -untrusted."
+                    .into(),
+            );
             return ViewEffect::Draw;
         }
         match self.detail.as_ref().and_then(|cached| cached.detail.source.clone()) {
@@ -348,7 +354,10 @@ impl ReviewView {
             _ if self.review.errored => {
                 self.notify("The plan is incomplete because of errors, so it cannot be approved.".into());
             }
-            ViewApproval::Apply | ViewApproval::Save => self.mode = Mode::Confirm(String::new()),
+            ViewApproval::Apply | ViewApproval::Save => {
+                self.hidden_changes = self.filter.hidden_changes(&self.review);
+                self.mode = Mode::Confirm(String::new());
+            }
         }
     }
 

@@ -1,11 +1,11 @@
 //! The causes of changes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::change::{ChangeClass, ChangeId, ReviewedChange};
-use crate::configuration::{Origin, References};
-use crate::dependencies::DependencyGraph;
+use crate::configuration::{ConfigurationFacts, Origin, References, ResourceReferences, SourcePosition};
+use crate::dependencies::{DependencyGraph, modules_of};
 use crate::text_pool::TextPool;
 use crate::value::{AttributePath, ReviewedValue};
 
@@ -99,21 +99,47 @@ pub enum ReviewCause {
         /// The attributes with drift; empty if the object was destroyed.
         attributes: Box<[AttributePath]>,
     },
-    /// Attributes have values from another resource that changes.
+    /// The object refers to another resource that changes, or to a module with such resources.
     Upstream {
-        /// The address of the other resource in the configuration.
+        /// The address of the other resource or of the module in the configuration.
         resource: Arc<str>,
         /// The change of the instance with the same key or of the only instance, if there is one.
         change: Option<ChangeId>,
-        /// The attributes of this object, without duplicates.
-        attributes: Box<[Arc<str>]>,
+        through: ReferencePlace,
     },
-    /// Attributes, `count` or `for_each` have values from a variable of the root module.
+    /// The object refers to a variable of the root module.
     Variable {
         name: Arc<str>,
-        /// The attributes of this object; empty for `count` and `for_each`.
-        attributes: Box<[Arc<str>]>,
+        /// The variable's block. JSON documents contain no positions.
+        source: Option<SourcePosition>,
+        through: ReferencePlace,
     },
+}
+
+impl ReviewCause {
+    /// Whether two causes are equal except for the change of the other object.
+    pub(crate) fn is_similar(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Upstream { resource, through, change: _ },
+                Self::Upstream { resource: other, through: other_through, change: _ },
+            ) => resource == other && through == other_through,
+            _ => self == other,
+        }
+    }
+}
+
+/// The part of a resource's block that contains a reference.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ReferencePlace {
+    /// The attributes, without duplicates.
+    Attributes(Box<[Arc<str>]>),
+    /// `count` or `for_each`, of the resource or of a call of its module.
+    Repetition,
+    /// `depends_on`, of the resource or of a call of its module.
+    DependsOn,
+    /// `replace_triggered_by`.
+    Trigger,
 }
 
 /// The origins of values, by resource and attribute.
@@ -123,11 +149,15 @@ type AttributeOrigins = HashMap<(Arc<str>, Arc<str>), Arc<[Origin]>>;
 /// resource.
 pub(crate) struct Causes<'a> {
     references: &'a References,
+    facts: &'a ConfigurationFacts,
     dependencies: &'a DependencyGraph,
-    changes: &'a [ReviewedChange],
     /// Changes by resource and instance key.
     by_key: HashMap<(&'a str, &'a str), ChangeId>,
     drift: HashMap<&'a str, &'a ReviewedChange>,
+    /// The resources and modules with changes that can cause others.
+    changing: HashSet<&'a str>,
+    /// The attributes whose changes can cause others, by their resources.
+    changing_attributes: HashSet<(&'a str, &'a str)>,
     origins: AttributeOrigins,
     pool: TextPool,
 }
@@ -135,20 +165,42 @@ pub(crate) struct Causes<'a> {
 impl<'a> Causes<'a> {
     pub(crate) fn new(
         references: &'a References,
+        facts: &'a ConfigurationFacts,
         dependencies: &'a DependencyGraph,
         changes: &'a [ReviewedChange],
         drift: &'a [ReviewedChange],
     ) -> Self {
-        let drift = drift.iter().map(|change| (&*change.address, change)).collect();
-        let mut by_key = HashMap::new();
+        let mut causes = Self {
+            references,
+            facts,
+            dependencies,
+            by_key: HashMap::new(),
+            drift: drift.iter().map(|change| (&*change.address, change)).collect(),
+            changing: HashSet::new(),
+            changing_attributes: HashSet::new(),
+            origins: HashMap::new(),
+            pool: TextPool::default(),
+        };
         for (change, index) in changes.iter().zip(0..) {
             let key = instance_key(change);
             if !key.is_empty() {
-                by_key.insert((&*change.resource, key), ChangeId(index));
+                causes.by_key.insert((&*change.resource, key), ChangeId(index));
             }
+            let class = change.class();
+            if matches!(class, ChangeClass::Move | ChangeClass::Import | ChangeClass::Forget) {
+                continue;
+            }
+            if causes.changing.insert(&change.resource) {
+                causes.changing.extend(modules_of(&change.resource));
+            }
+            // A created object has no values before; only unknown values cause changes.
+            let changed = change.attributes.iter().filter(|changed| {
+                class != ChangeClass::Create || changed.after == Some(ReviewedValue::Unknown)
+            });
+            let roots = changed.map(|changed| (&*change.resource, changed.path.root()));
+            causes.changing_attributes.extend(roots);
         }
-        let origins = HashMap::new();
-        Self { references, dependencies, changes, by_key, drift, origins, pool: TextPool::default() }
+        causes
     }
 
     /// Returns the causes of a change, the most specific one first.
@@ -159,42 +211,93 @@ impl<'a> Causes<'a> {
         let mut variables: Vec<(Arc<str>, Vec<Arc<str>>)> = Vec::new();
         let class = change.class();
         if matches!(class, ChangeClass::Replace | ChangeClass::Update | ChangeClass::Read) {
-            let roots = self.changed_roots(change);
-            for root in roots {
+            for root in self.changed_roots(change) {
                 for origin in self.attribute_origins(&change.resource, &root).iter() {
                     match origin {
                         Origin::Variable(name) => add(&mut variables, name, &root),
-                        Origin::Resource { resource, attribute } => {
-                            if *resource != change.resource
-                                && self.changes_attribute(resource, attribute.as_deref())
-                            {
-                                add(&mut upstream, resource, &root);
+                        origin => {
+                            if let Some(other) = self.changing_origin(change, origin) {
+                                add(&mut upstream, other, &root);
                             }
                         }
                     }
                 }
             }
         }
-        if class == ChangeClass::Destroy
-            && let Some(resource) = self.references.resource(&change.resource)
-        {
-            for origin in self.references.repetition_origins(resource) {
-                if let Origin::Variable(name) = origin {
-                    variables.push((name, Vec::new()));
-                }
-            }
-        }
         causes.extend(upstream.into_iter().map(|(resource, attributes)| ReviewCause::Upstream {
             change: self.related(change, &resource),
             resource,
-            attributes: attributes.into(),
+            through: ReferencePlace::Attributes(attributes.into()),
         }));
-        causes.extend(
-            variables
-                .into_iter()
-                .map(|(name, attributes)| ReviewCause::Variable { name, attributes: attributes.into() }),
-        );
+        causes.extend(variables.into_iter().map(|(name, attributes)| ReviewCause::Variable {
+            source: self.source_of(&name),
+            name,
+            through: ReferencePlace::Attributes(attributes.into()),
+        }));
+        if let Some(resource) = self.references.resource(&change.resource) {
+            let is_pending = change.reason == Some(PlannedReason::DependencyPending);
+            let is_triggered = change.reason == Some(PlannedReason::Triggered);
+            for (place, is_cause) in [
+                (ReferencePlace::Trigger, is_triggered),
+                (ReferencePlace::Repetition, class == ChangeClass::Destroy),
+                (ReferencePlace::DependsOn, class == ChangeClass::Read && is_pending),
+            ] {
+                if is_cause {
+                    self.add_references(change, resource, place, &mut causes);
+                }
+            }
+        }
         causes.into()
+    }
+
+    /// Adds the references in a part of a resource's block.
+    fn add_references(
+        &self,
+        change: &ReviewedChange,
+        resource: &ResourceReferences,
+        place: ReferencePlace,
+        causes: &mut Vec<ReviewCause>,
+    ) {
+        let origins = match place {
+            ReferencePlace::Attributes(_) => Vec::new(),
+            ReferencePlace::Repetition => self.references.repetition_origins(resource),
+            ReferencePlace::DependsOn => self.references.ordering_origins(resource),
+            ReferencePlace::Trigger => self.references.trigger_origins(resource),
+        };
+        for origin in origins.iter().take(MAX_ATTRIBUTES) {
+            if let Origin::Variable(name) = origin {
+                causes.push(ReviewCause::Variable {
+                    name: Arc::clone(name),
+                    source: self.source_of(name),
+                    through: place.clone(),
+                });
+            } else if let Some(other) = self.changing_origin(change, origin) {
+                causes.push(ReviewCause::Upstream {
+                    resource: Arc::clone(other),
+                    change: self.related(change, other),
+                    through: place.clone(),
+                });
+            }
+        }
+    }
+
+    /// Returns the address of the resource or the module of an origin that changes.
+    fn changing_origin<'b>(&self, change: &ReviewedChange, origin: &'b Origin) -> Option<&'b Arc<str>> {
+        match origin {
+            Origin::Variable(_) => None,
+            Origin::Module(module) => self.changing.contains(&**module).then_some(module),
+            Origin::Resource { resource, attribute } => {
+                let changes = match attribute {
+                    None => self.changing.contains(&**resource),
+                    Some(name) => self.changing_attributes.contains(&(&**resource, &**name)),
+                };
+                (changes && *resource != change.resource).then_some(resource)
+            }
+        }
+    }
+
+    fn source_of(&self, variable: &str) -> Option<SourcePosition> {
+        self.facts.positions.get(&format!("var.{variable}")).cloned()
     }
 
     fn add_drift(&self, change: &ReviewedChange, causes: &mut Vec<ReviewCause>) {
@@ -249,26 +352,6 @@ impl<'a> Causes<'a> {
                 .into()
         });
         Arc::clone(found)
-    }
-
-    /// Whether any instance of a resource changes in a way that affects an attribute. Only the first
-    /// instances are considered, because instances of one resource rarely differ.
-    fn changes_attribute(&self, resource: &str, attribute: Option<&str>) -> bool {
-        let Some(node) = self.dependencies.find(resource).and_then(|id| self.dependencies.node(id)) else {
-            return false;
-        };
-        node.changes.iter().take(MAX_ATTRIBUTES).filter_map(|id| self.changes.get(id.index())).any(|change| {
-            match (change.class(), attribute) {
-                (ChangeClass::Move | ChangeClass::Import | ChangeClass::Forget, _) => false,
-                (_, None) => true,
-                (_, Some(name)) => change.attributes.iter().any(|changed| {
-                    changed.path.root() == name
-                        // A created object has no values before; only unknown values cause changes.
-                        && (change.class() != ChangeClass::Create
-                            || changed.after == Some(ReviewedValue::Unknown))
-                }),
-            }
-        })
     }
 
     /// Returns the change of the other resource's instance with the same key, or of its only instance.

@@ -1,10 +1,10 @@
 //! The references in a configuration, from which dependencies and causes follow.
 //!
-//! The document contains the references of each expression, but not the local values. A program that
-//! has the configuration itself provides these, and the positions of blocks, as
-//! [`ConfigurationFacts`].
+//! The document contains the references of each expression, but neither the local values nor the
+//! references in `replace_triggered_by`. A program that has the configuration itself provides these, and
+//! the positions of blocks, as [`ConfigurationFacts`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -38,6 +38,8 @@ pub struct ConfigurationFacts {
     /// `module.a.aws_instance.web`, `var.region`.
     pub positions: HashMap<String, SourcePosition>,
     pub locals: Vec<LocalReferences>,
+    /// The references in `replace_triggered_by` by the address of the resource in the configuration.
+    pub triggers: HashMap<String, Vec<String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -80,6 +82,12 @@ struct CallDocument {
     #[serde(default)]
     expressions: HashMap<String, Value>,
     #[serde(default)]
+    count_expression: Value,
+    #[serde(default)]
+    for_each_expression: Value,
+    #[serde(default)]
+    depends_on: Vec<String>,
+    #[serde(default)]
     module: ModuleDocument,
 }
 
@@ -90,6 +98,8 @@ pub(crate) enum Origin {
     Variable(Arc<str>),
     /// An attribute of a resource; `None` for the whole object.
     Resource { resource: Arc<str>, attribute: Option<Arc<str>> },
+    /// A whole module.
+    Module(Arc<str>),
 }
 
 /// The references of one resource.
@@ -97,7 +107,17 @@ pub(crate) enum Origin {
 pub(crate) struct ResourceReferences {
     module: Arc<str>,
     /// References by the name of the attribute or block at the top level.
-    attributes: HashMap<String, Vec<String>>,
+    attributes: BTreeMap<String, Vec<String>>,
+    repetition: Vec<String>,
+    depends_on: Vec<String>,
+    /// References in `replace_triggered_by`.
+    triggers: Vec<String>,
+}
+
+/// The references of a module call, apart from the module's variables.
+struct CallReferences {
+    /// The module with the call.
+    parent: Arc<str>,
     repetition: Vec<String>,
     depends_on: Vec<String>,
 }
@@ -120,12 +140,13 @@ type ScopedReferences = (Arc<str>, Vec<String>);
 pub(crate) struct References {
     resources: HashMap<String, ResourceReferences>,
     values: HashMap<NamedValueKey, ScopedReferences>,
+    calls: HashMap<Arc<str>, CallReferences>,
 }
 
 impl References {
     pub(crate) fn new(document: ConfigurationDocument, facts: &ConfigurationFacts) -> Self {
         let mut references = Self::default();
-        references.add_module("".into(), document.root_module);
+        references.add_module("".into(), document.root_module, &facts.triggers);
         for local in &facts.locals {
             let module: Arc<str> = local.module.as_str().into();
             let key = (Arc::clone(&module), NamedValue::Local(local.name.clone()));
@@ -135,7 +156,12 @@ impl References {
     }
 
     /// Adds the references of a module. The parser of the document limits the recursion.
-    fn add_module(&mut self, path: Arc<str>, module: ModuleDocument) {
+    fn add_module(
+        &mut self,
+        path: Arc<str>,
+        module: ModuleDocument,
+        triggers: &HashMap<String, Vec<String>>,
+    ) {
         for (name, output) in module.outputs {
             let key = (Arc::clone(&path), NamedValue::Output(name));
             self.values.insert(key, (Arc::clone(&path), references(&output.expression)));
@@ -144,23 +170,32 @@ impl References {
             let mut repetition = references(&resource.count_expression);
             repetition.extend(references(&resource.for_each_expression));
             let attributes = resource.expressions.iter();
-            self.resources.insert(
-                within(&path, &resource.address),
-                ResourceReferences {
-                    module: Arc::clone(&path),
-                    attributes: attributes.map(|(name, value)| (name.clone(), references(value))).collect(),
-                    repetition,
-                    depends_on: resource.depends_on,
-                },
-            );
+            let address = within(&path, &resource.address);
+            let references = ResourceReferences {
+                module: Arc::clone(&path),
+                attributes: attributes.map(|(name, value)| (name.clone(), references(value))).collect(),
+                repetition,
+                depends_on: resource.depends_on,
+                triggers: triggers.get(&address).cloned().unwrap_or_default(),
+            };
+            self.resources.insert(address, references);
         }
         for (name, call) in module.module_calls {
             let child: Arc<str> = within(&path, &format!("module.{name}")).into();
+            let mut repetition = references(&call.count_expression);
+            repetition.extend(references(&call.for_each_expression));
             for (input, expression) in call.expressions {
                 let key = (Arc::clone(&child), NamedValue::Variable(input));
-                self.values.insert(key, (Arc::clone(&path), references(&expression)));
+                let mut texts = references(&expression);
+                if texts.iter().any(|text| is_of_instance(text)) {
+                    texts.extend(repetition.iter().cloned());
+                }
+                self.values.insert(key, (Arc::clone(&path), texts));
             }
-            self.add_module(child, call.module);
+            let parent = Arc::clone(&path);
+            let call_references = CallReferences { parent, repetition, depends_on: call.depends_on };
+            self.calls.insert(Arc::clone(&child), call_references);
+            self.add_module(child, call.module, triggers);
         }
     }
 
@@ -173,27 +208,57 @@ impl References {
         let mut resolution = Resolution::new(self);
         if let Some(expressions) = resource.attributes.get(attribute) {
             resolution.resolve_all(&resource.module, expressions, 0);
-            if expressions.iter().any(|text| text.starts_with("each.") || text.starts_with("count.")) {
+            if expressions.iter().any(|text| is_of_instance(text)) {
                 resolution.resolve_all(&resource.module, &resource.repetition, 0);
             }
         }
         resolution.found
     }
 
-    /// Returns the origins of `count` or `for_each`.
+    /// Returns the origins of `count` or `for_each` of a resource and of the calls of its modules.
     pub(crate) fn repetition_origins(&self, resource: &ResourceReferences) -> Vec<Origin> {
         let mut resolution = Resolution::new(self);
         resolution.resolve_all(&resource.module, &resource.repetition, 0);
+        for call in self.calls_of(resource) {
+            resolution.resolve_all(&call.parent, &call.repetition, 0);
+        }
+        resolution.found
+    }
+
+    /// Returns what `depends_on` of a resource and of the calls of its modules contains.
+    pub(crate) fn ordering_origins(&self, resource: &ResourceReferences) -> Vec<Origin> {
+        let mut resolution = Resolution::new(self);
+        resolution.resolve_all(&resource.module, &resource.depends_on, 0);
+        for call in self.calls_of(resource) {
+            resolution.resolve_all(&call.parent, &call.depends_on, 0);
+        }
+        resolution.found
+    }
+
+    /// Returns what `replace_triggered_by` contains.
+    pub(crate) fn trigger_origins(&self, resource: &ResourceReferences) -> Vec<Origin> {
+        let mut resolution = Resolution::new(self);
+        resolution.resolve_all(&resource.module, &resource.triggers, 0);
         resolution.found
     }
 
     /// Returns the origins of everything that a resource refers to.
     pub(crate) fn all_origins(&self, resource: &ResourceReferences) -> Vec<Origin> {
         let mut resolution = Resolution::new(self);
-        for expressions in resource.attributes.values().chain([&resource.repetition, &resource.depends_on]) {
+        let own = [&resource.repetition, &resource.depends_on, &resource.triggers];
+        for expressions in resource.attributes.values().chain(own) {
             resolution.resolve_all(&resource.module, expressions, 0);
         }
+        for call in self.calls_of(resource) {
+            resolution.resolve_all(&call.parent, &call.repetition, 0);
+            resolution.resolve_all(&call.parent, &call.depends_on, 0);
+        }
         resolution.found
+    }
+
+    /// Returns the calls of the modules that contain a resource, the innermost one first.
+    fn calls_of(&self, resource: &ResourceReferences) -> impl Iterator<Item = &CallReferences> {
+        std::iter::successors(self.calls.get(&resource.module), |call| self.calls.get(&call.parent))
     }
 }
 
@@ -233,6 +298,10 @@ impl<'a> Resolution<'a> {
                 (Some(call), Some(output)) => {
                     let child = within(module, &format!("module.{call}"));
                     Some((child.into(), NamedValue::Output(output.to_owned())))
+                }
+                (Some(call), None) => {
+                    self.push(Origin::Module(within(module, &format!("module.{call}")).into()));
+                    return;
                 }
                 _ => None,
             },
@@ -275,6 +344,11 @@ impl<'a> Resolution<'a> {
 /// Returns an address in a module.
 fn within(module: &str, address: &str) -> String {
     if module.is_empty() { address.to_owned() } else { format!("{module}.{address}") }
+}
+
+/// Returns whether a reference is to the key or the value of an instance.
+fn is_of_instance(text: &str) -> bool {
+    text.starts_with("each.") || text.starts_with("count.")
 }
 
 /// Returns whether a reference is a part of another one.
@@ -385,6 +459,64 @@ mod tests {
             origins("aws_x.y", "vpc"),
             [Origin::Resource { resource: "module.net.aws_vpc.v".into(), attribute: Some("id".into()) }]
         );
+    }
+
+    #[test]
+    fn calls_of_modules_and_triggers_have_origins() {
+        let document = serde_json::json!({"root_module": {
+            "module_calls": {
+                "a": {"module": {"resources": [{"address": "aws_x.a"}]}},
+                "b": {
+                    "expressions": {"name": {"references": ["each.value.name", "each.value"]}},
+                    "for_each_expression": {"references": ["var.teams"]},
+                    "depends_on": ["module.a", "aws_x.first"],
+                    "module": {
+                        "module_calls": {"c": {
+                            "expressions": {"name": {"references": ["var.name"]}},
+                            "module": {"resources": [
+                                {"address": "aws_x.y", "expressions": {"name": {"references": ["var.name"]}}}
+                            ]}
+                        }}
+                    }
+                }
+            }
+        }});
+        let address = "module.b.module.c.aws_x.y";
+        let facts = ConfigurationFacts {
+            triggers: [(address.to_owned(), vec!["aws_x.z.id".to_owned()])].into(),
+            ..ConfigurationFacts::default()
+        };
+        let references = References::new(serde_json::from_value(document).unwrap(), &facts);
+        let resource = references.resource(address).unwrap();
+        let teams = Origin::Variable("teams".into());
+        let module = Origin::Module("module.a".into());
+        let whole = |name: &str| Origin::Resource { resource: name.into(), attribute: None };
+        let trigger =
+            Origin::Resource { resource: "module.b.module.c.aws_x.z".into(), attribute: Some("id".into()) };
+        assert_eq!(references.attribute_origins(resource, "name"), std::slice::from_ref(&teams));
+        assert_eq!(references.repetition_origins(resource), std::slice::from_ref(&teams));
+        assert_eq!(references.ordering_origins(resource), [module.clone(), whole("aws_x.first")]);
+        assert_eq!(references.trigger_origins(resource), std::slice::from_ref(&trigger));
+        assert_eq!(references.all_origins(resource), [teams, trigger, module, whole("aws_x.first")]);
+    }
+
+    #[test]
+    fn number_of_origins_is_limited_in_the_order_of_names() {
+        let attributes: serde_json::Map<String, Value> = (0..200)
+            .map(|index| {
+                (format!("a{index:03}"), serde_json::json!({"references": [format!("var.v{index:03}")]}))
+            })
+            .collect();
+        let document = serde_json::json!({"root_module": {"resources": [
+            {"address": "aws_x.y", "expressions": attributes}
+        ]}});
+        let expected: Vec<Origin> =
+            (0..MAX_ORIGINS).map(|index| Origin::Variable(format!("v{index:03}").into())).collect();
+        for _ in 0..5 {
+            let document = serde_json::from_value(document.clone()).unwrap();
+            let references = References::new(document, &ConfigurationFacts::default());
+            assert_eq!(references.all_origins(references.resource("aws_x.y").unwrap()), expected);
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use crate::change::{ChangeClass, ChangeId, ReviewedChange};
 use crate::configuration::{Origin, References};
 
+/// Maximum number of resources of a module on which a resource depends by a reference to the module.
+const MAX_MODULE_RESOURCES: usize = 64;
+
 /// The index of a resource in a [`DependencyGraph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId(u32);
@@ -60,9 +63,10 @@ impl DependencyGraph {
                 });
             }
         }
+        let modules = graph.modules();
         for index in 0..graph.nodes.len() {
             let id = ResourceId(u32::try_from(index).unwrap_or(u32::MAX));
-            let depends_on = graph.references_of(id, references);
+            let depends_on = graph.references_of(id, references, &modules);
             for other in &depends_on {
                 if let Some(node) = graph.nodes.get_mut(other.index()) {
                     node.dependents.push(id);
@@ -75,19 +79,39 @@ impl DependencyGraph {
         graph
     }
 
-    fn references_of(&self, id: ResourceId, references: &References) -> Vec<ResourceId> {
+    /// Returns the first changing resources in each module, including its nested modules.
+    fn modules(&self) -> HashMap<String, Vec<ResourceId>> {
+        let mut modules: HashMap<String, Vec<ResourceId>> = HashMap::new();
+        for (index, node) in (0..).zip(&self.nodes) {
+            for module in modules_of(&node.address) {
+                match modules.get_mut(module) {
+                    Some(found) if found.len() >= MAX_MODULE_RESOURCES => {}
+                    Some(found) => found.push(ResourceId(index)),
+                    None => drop(modules.insert(module.to_owned(), vec![ResourceId(index)])),
+                }
+            }
+        }
+        modules
+    }
+
+    fn references_of(
+        &self,
+        id: ResourceId,
+        references: &References,
+        modules: &HashMap<String, Vec<ResourceId>>,
+    ) -> Vec<ResourceId> {
         let Some(resource) = self.node(id).and_then(|node| references.resource(&node.address)) else {
             return Vec::new();
         };
-        let mut found: Vec<ResourceId> = references
-            .all_origins(resource)
-            .into_iter()
-            .filter_map(|origin| match origin {
-                Origin::Resource { resource, .. } => self.by_address.get(&resource).copied(),
-                Origin::Variable(_) => None,
-            })
-            .filter(|other| *other != id)
-            .collect();
+        let mut found: Vec<ResourceId> = Vec::new();
+        for origin in references.all_origins(resource) {
+            match origin {
+                Origin::Resource { resource, .. } => found.extend(self.by_address.get(&resource)),
+                Origin::Module(module) => found.extend(modules.get(&*module).into_iter().flatten()),
+                Origin::Variable(_) => {}
+            }
+        }
+        found.retain(|other| *other != id);
         found.sort_unstable();
         found.dedup();
         found
@@ -152,5 +176,31 @@ impl DependencyGraph {
                 .push(ids().filter(|id| waiting.get(id.index()).is_some_and(|count| *count > 0)).collect());
         }
         columns
+    }
+}
+
+/// Returns the modules that contain a resource, the outermost one first.
+pub(crate) fn modules_of(address: &str) -> impl Iterator<Item = &str> {
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let rest = address.get(end..)?;
+        let rest = if end == 0 { rest } else { rest.strip_prefix('.')? };
+        let name = rest.strip_prefix("module.")?;
+        let length = name.find('.')?;
+        end = address.len() - name.len() + length;
+        address.get(..end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_of_an_address_are_found() {
+        let modules = |address| modules_of(address).collect::<Vec<_>>();
+        assert_eq!(modules("module.a.module.b.data.x.y"), ["module.a", "module.a.module.b"]);
+        assert!(modules("aws_x.module").is_empty());
+        assert!(modules("module.a").is_empty());
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! The result is flat: one entry for each attribute, element or key that differs. Nulls are treated as
 //! absent, except for elements of lists. A difference is masked if either side is sensitive.
-//! Texts that contain JSON are compared as JSON. Nesting is limited by the parser of the document.
+//! Texts that contain JSON are compared as JSON, unless only their notation or null members differ.
+//! Nesting is limited by the parser of the document.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use serde_json::Value;
 
@@ -290,7 +292,16 @@ impl<'a, 'b> Walk<'a, 'b> {
     fn lists(&mut self, sides: Sides<'a>, before: &'a [Value], after: &'a [Value]) {
         let is_known =
             |index: usize| !sides.unknown.and_then(|unknown| unknown.get(index)).is_some_and(contains_true);
-        let equal = |one: usize, other: usize| is_known(other) && before.get(one) == after.get(other);
+        let sensitive = |side: Option<&'a Value>, index: usize| {
+            side.and_then(|side| side.get(index)).filter(|part| contains_true(part))
+        };
+        let before_sensitive = |index: usize| sensitive(sides.before_sensitive, index);
+        let after_sensitive = |index: usize| sensitive(sides.after_sensitive, index);
+        let equal = |one: usize, other: usize| {
+            is_known(other)
+                && before.get(one) == after.get(other)
+                && before_sensitive(one) == after_sensitive(other)
+        };
         let shorter = before.len().min(after.len());
         let start = (0..shorter).take_while(|index| equal(*index, *index)).count();
         let end = (0..shorter - start)
@@ -298,7 +309,16 @@ impl<'a, 'b> Walk<'a, 'b> {
             .count();
         let mut old: Vec<usize> = (start..before.len() - end).collect();
         let mut new: Vec<usize> = (start..after.len() - end).collect();
-        Self::remove_equal_elements((before, &mut old), (after, &mut new), is_known);
+        // The text of an element, and of its sensitive parts.
+        let text = |element: Option<&Value>, sensitive: Option<&Value>| {
+            element.map(|element| (compact(element), sensitive.map(compact)))
+        };
+        Self::remove_equal_elements(
+            &mut old,
+            &mut new,
+            |index| text(before.get(index), before_sensitive(index)),
+            |index| text(after.get(index), after_sensitive(index)).filter(|_| is_known(index)),
+        );
         let has_same_length = old.len() == new.len();
         let mut old = old.into_iter().peekable();
         let mut new = new.into_iter().peekable();
@@ -320,27 +340,27 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
     }
 
-    /// Removes elements that occur on both sides. If only the order of the elements differs, no element
-    /// is removed.
-    fn remove_equal_elements(
-        (before, old): (&[Value], &mut Vec<usize>),
-        (after, new): (&[Value], &mut Vec<usize>),
-        is_known: impl Fn(usize) -> bool,
+    /// Removes elements that occur on both sides. Elements without a text are different from all others. If
+    /// only the order of the elements differs, no element is removed.
+    fn remove_equal_elements<T: Eq + Hash>(
+        old: &mut Vec<usize>,
+        new: &mut Vec<usize>,
+        old_text: impl Fn(usize) -> Option<T>,
+        new_text: impl Fn(usize) -> Option<T>,
     ) {
         if old.is_empty() || new.is_empty() {
             return;
         }
-        let text = |elements: &[Value], index: usize| elements.get(index).map(compact);
-        let mut unmatched: HashMap<String, Vec<usize>> = HashMap::new();
-        for index in new.iter().copied().filter(|index| is_known(*index)).rev() {
-            if let Some(text) = text(after, index) {
+        let mut unmatched: HashMap<T, Vec<usize>> = HashMap::new();
+        for index in new.iter().copied().rev() {
+            if let Some(text) = new_text(index) {
                 unmatched.entry(text).or_default().push(index);
             }
         }
         let mut matched = Vec::new();
         let mut rest = Vec::new();
         for index in old.iter().copied() {
-            let found = text(before, index).and_then(|text| unmatched.get_mut(&text)?.pop());
+            let found = old_text(index).and_then(|text| unmatched.get_mut(&text)?.pop());
             match found {
                 Some(other) => matched.push(other),
                 None => rest.push(index),
@@ -367,8 +387,11 @@ impl<'a, 'b> Walk<'a, 'b> {
             let mut inner = Walk::new(self.replace_paths, self.pool);
             inner.path.clone_from(&self.path);
             inner.value(Sides { before: Some(&old), after: Some(&new), ..Sides::default() });
-            self.found.append(&mut inner.found);
-            return;
+            // Documents that differ only in members that are null have no such differences.
+            if !inner.found.is_empty() {
+                self.found.append(&mut inner.found);
+                return;
+            }
         }
         let (before, after) = (self.pool.text(before), self.pool.text(after));
         self.push(Some(ReviewedValue::Text(before)), Some(ReviewedValue::Text(after)));

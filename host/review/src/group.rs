@@ -9,8 +9,9 @@ use crate::change::{ChangeClass, ChangeId, ChangeKind, ReviewedChange};
 use crate::invocation::{ActionEvent, ReviewedInvocation, TriggeredInvocations};
 use crate::value::{AttributeChange, AttributePath, ReviewedValue};
 
-/// Instances of one resource type with the same kind of change, the same changed attributes, equal shapes
-/// of the values, and the same triggered actions.
+/// Instances of one resource type with the same provider, kind of change, reason, causes, changed
+/// attributes, shapes of the values, and triggered actions. Their values can differ: see
+/// [`Review::variants`](crate::Review::variants).
 #[derive(Clone, Debug)]
 pub struct ChangeGroup {
     pub kind: ChangeKind,
@@ -21,8 +22,12 @@ pub struct ChangeGroup {
     pub attributes: Vec<GroupAttribute>,
     /// The actions that each member triggers, in their order.
     pub actions: Vec<GroupAction>,
-    /// Whether other changes in the plan cause all members.
+    /// Whether other changes in the plan cause the members.
     pub is_consequence: bool,
+    /// Whether all members have the same position in the configuration.
+    pub has_one_source: bool,
+    /// Whether the causes of all members refer to the same changes.
+    pub has_equal_causes: bool,
 }
 
 impl ChangeGroup {
@@ -32,11 +37,41 @@ impl ChangeGroup {
 
     /// Whether the values of all members are equal.
     pub fn is_uniform(&self) -> bool {
-        self.attributes.iter().all(|attribute| {
-            !matches!(attribute.before, GroupValue::Varies) && !matches!(attribute.after, GroupValue::Varies)
-        })
+        !self.attributes.iter().any(GroupAttribute::varies)
+    }
+
+    /// Returns the indexes of the attributes whose values are not equal in all members. The attributes of
+    /// each member have the same indexes.
+    pub fn varying(&self) -> Vec<usize> {
+        let attributes = self.attributes.iter().enumerate();
+        attributes.filter(|(_, attribute)| attribute.varies()).map(|(index, _)| index).collect()
+    }
+
+    /// Returns the members by their values, the rarest values first.
+    pub(crate) fn variants(&self, changes: &[ReviewedChange]) -> Vec<Vec<ChangeId>> {
+        let varying = self.varying();
+        if varying.is_empty() {
+            return vec![self.members.clone()];
+        }
+        let mut variants: Vec<Vec<ChangeId>> = Vec::new();
+        let mut known: HashMap<Vec<Values<'_>>, usize> = HashMap::new();
+        for id in &self.members {
+            let Some(change) = changes.get(id.index()) else { continue };
+            let values = varying.iter().filter_map(|index| change.attributes.get(*index));
+            let values = values.map(|one| (one.before.as_ref(), one.after.as_ref())).collect();
+            let index = *known.entry(values).or_insert(variants.len());
+            match variants.get_mut(index) {
+                Some(variant) => variant.push(*id),
+                None => variants.push(vec![*id]),
+            }
+        }
+        variants.sort_by_key(Vec::len);
+        variants
     }
 }
+
+/// The values of an attribute before and after a change.
+type Values<'a> = (Option<&'a ReviewedValue>, Option<&'a ReviewedValue>);
 
 /// An attribute that changes in all members of a group.
 #[derive(Clone, Debug)]
@@ -45,6 +80,13 @@ pub struct GroupAttribute {
     pub before: GroupValue,
     pub after: GroupValue,
     pub forces_replacement: bool,
+}
+
+impl GroupAttribute {
+    /// Whether the values of the members differ.
+    pub fn varies(&self) -> bool {
+        self.before == GroupValue::Varies || self.after == GroupValue::Varies
+    }
 }
 
 /// An action that the changes of a group trigger.
@@ -95,8 +137,10 @@ pub(crate) fn groups(
             })
         });
         if let Some(group) = found.and_then(|found| groups.get_mut(found)) {
+            let first = group.members.first().and_then(|first| changes.get(first.index()));
+            group.has_one_source &= first.is_some_and(|first| first.source == change.source);
+            group.has_equal_causes &= first.is_some_and(|first| first.causes == change.causes);
             group.members.push(id);
-            group.is_consequence &= change.is_consequence();
             for (attribute, changed) in group.attributes.iter_mut().zip(&change.attributes) {
                 merge(&mut attribute.before, changed.before.as_ref());
                 merge(&mut attribute.after, changed.after.as_ref());
@@ -141,6 +185,8 @@ fn new_group(change: &ReviewedChange, id: ChangeId, actions: Vec<GroupAction>) -
         attributes: change.attributes.iter().map(attribute).collect(),
         actions,
         is_consequence: change.is_consequence(),
+        has_one_source: true,
+        has_equal_causes: true,
     }
 }
 
@@ -158,6 +204,7 @@ fn shape(value: Option<&ReviewedValue>) -> u8 {
 
 fn hash_shape(change: &ReviewedChange, hasher: &mut DefaultHasher) {
     (change.kind, &change.type_name, change.is_data, change.deposed.is_some()).hash(hasher);
+    (&change.provider, &change.reason).hash(hasher);
     for attribute in &change.attributes {
         let shapes = (shape(attribute.before.as_ref()), shape(attribute.after.as_ref()));
         (&attribute.path.text, shapes, attribute.forces_replacement).hash(hasher);
@@ -171,6 +218,11 @@ fn has_same_shape(one: &ReviewedChange, other: &ReviewedChange) -> bool {
         && one.deposed.is_some() == other.deposed.is_some()
         && one.moved_from.is_some() == other.moved_from.is_some()
         && one.imported_id.is_some() == other.imported_id.is_some()
+        && one.provider == other.provider
+        && one.reason == other.reason
+        && one.forced_by == other.forced_by
+        && one.causes.len() == other.causes.len()
+        && one.causes.iter().zip(&other.causes).all(|(one, other)| one.is_similar(other))
         && one.attributes.len() == other.attributes.len()
         && one.attributes.iter().zip(&other.attributes).all(|(one, other)| {
             one.path == other.path

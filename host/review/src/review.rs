@@ -104,7 +104,7 @@ impl Review {
             change.source = facts.positions.get(&*change.resource).cloned();
         }
         let dependencies = DependencyGraph::new(&changes, &references);
-        let mut causes = Causes::new(&references, &dependencies, &changes, &contents.drift);
+        let mut causes = Causes::new(&references, facts, &dependencies, &changes, &contents.drift);
         let found: Vec<_> = changes.iter().map(|change| causes.of_change(change)).collect();
         drop(causes);
         for (change, found) in changes.iter_mut().zip(found) {
@@ -163,6 +163,12 @@ impl Review {
         group: &'a ChangeGroup,
     ) -> impl Iterator<Item = (ChangeId, &'a ReviewedChange)> {
         group.members.iter().filter_map(|id| Some((*id, self.change(*id)?)))
+    }
+
+    /// Returns the members of a group by the values of their attributes, the rarest values first: a
+    /// reviewer must not miss the member that differs from all others.
+    pub fn variants(&self, group: &ChangeGroup) -> Vec<Vec<ChangeId>> {
+        group.variants(&self.changes)
     }
 
     pub fn invocation(&self, id: InvocationId) -> Option<&ReviewedInvocation> {

@@ -186,6 +186,48 @@ pub fn requested_invocation() -> String {
     json!({"format_version": "1.2", "action_invocations": [invocation], "complete": false}).to_string()
 }
 
+/// Returns a plan in which the members of groups differ: one of 30 rules has a dangerous value
+/// ([`ODD_RULE`]), objects are moved and imported, deposed objects are destroyed, and two users are
+/// destroyed for different reasons.
+pub fn plan_with_differing_members() -> String {
+    let mut documents: Vec<Value> = (0..30)
+        .map(|index| {
+            let next = if index == 17 { "0.0.0.0/0" } else { "10.0.0.0/8" };
+            change(
+                &format!("aws_security_group_rule.rule[{index}]"),
+                &json!(["update"]),
+                &json!({"cidr": "192.168.0.0/16", "port": 443, "release": "v1"}),
+                &json!({"cidr": next, "port": 443, "release": "v2"}),
+            )
+        })
+        .collect();
+    for index in 0..3 {
+        let address = |name: &str| format!("aws_instance.{name}[{index}]");
+        let values = json!({"ami": "ami-0abc"});
+        let mut moved = change(&address("moved"), &json!(["no-op"]), &values, &values);
+        moved["previous_address"] = json!(address("old"));
+        documents.push(moved);
+        let mut imported = change(&address("imported"), &json!(["no-op"]), &values, &values);
+        imported["change"]["importing"] = json!({"id": format!("i-{index}")});
+        documents.push(imported);
+        let mut deposed = change(&address("moved"), &json!(["delete"]), &values, &Value::Null);
+        deposed["deposed"] = json!(format!("0000000{index}"));
+        documents.push(deposed);
+    }
+    for (address, reason) in [
+        ("aws_iam_user.gone", "delete_because_no_resource_config"),
+        ("aws_iam_user.team[\"x\"]", "delete_because_each_key"),
+    ] {
+        let mut user = change(address, &json!(["delete"]), &json!({"path": "/"}), &Value::Null);
+        user["action_reason"] = json!(reason);
+        documents.push(user);
+    }
+    document(&documents, &[], &json!({}))
+}
+
+/// The address of the rule in [`plan_with_differing_members`] that differs from the others, and its value.
+pub const ODD_RULE: (&str, &str) = ("aws_security_group_rule.rule[17]", "0.0.0.0/0");
+
 fn invocation(address: &str, trigger: Option<(&str, &str)>, values: &Value) -> Value {
     let mut document = json!({
         "address": address,

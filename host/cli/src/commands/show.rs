@@ -25,7 +25,7 @@ use crate::plan_passphrase::decode_plan;
 use crate::render::json::{PlanDocument, PlanJson, StateJson};
 use crate::render::state::{StateObject, render_state};
 use crate::report;
-use crate::review_source::review_of_file;
+use crate::review_source::{FileReview, review_of_file};
 use crate::review_view;
 use crate::shell::ViewOptions;
 use wardian_review_document::CommentOptions;
@@ -80,8 +80,9 @@ async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
         review_view::check_terminal(context)?;
         let stop = interrupt::listen(&context.shell)?;
         let accesses = show_review::accesses(&arguments.audit)?;
-        let review = review_of_file(context, path).await?.with_accesses(accesses);
-        review_view::show_review(context, review, ViewApproval::None, &stop)?;
+        let FileReview { review, is_untrusted } = review_of_file(context, path).await?;
+        let review = review.with_accesses(accesses);
+        review_view::show_review(context, review, ViewApproval::None, is_untrusted, &stop)?;
         return Ok(Status::Success);
     }
     let bytes = fs::read(path).map_err(|error| unreadable(path, &system_reason(&error)))?;

@@ -67,7 +67,7 @@ pub(super) async fn run(
     let mut reviews: Vec<Review> = Vec::new();
     for path in files {
         // `-audit` requires that there is only one plan.
-        reviews.push(review_of_file(context, path).await?.with_accesses(accesses.clone()));
+        reviews.push(review_of_file(context, path).await?.review.with_accesses(accesses.clone()));
     }
     let shell = &context.shell;
     match form {

@@ -24,6 +24,7 @@ pub(crate) mod component_check;
 pub(crate) mod consent_view;
 pub(crate) mod counted;
 mod difference;
+mod isolation;
 pub(crate) mod json;
 mod layout;
 pub(crate) mod plan;

@@ -2,9 +2,10 @@
 
 use wardian_printable::{PrintableText, append, append_line, printable};
 use wardian_review::{ChangeClass, ChangeGroup, InvocationGroup, Review, ReviewedChange};
-use wardian_review_document::{Fragment, explanations};
+use wardian_review_document::{Fragment, group_explanations, member_explanations};
 
 use super::RenderOptions;
+use super::isolation::isolated;
 use super::style::{Page, Style};
 use super::wrapping::wrap;
 
@@ -96,39 +97,61 @@ fn write_group(page: &mut Page, review: &Review, group: &ChangeGroup, width: usi
     let Some(first) = first else { return };
     let mut line = PrintableText::new();
     if count == 1 {
-        append!(line, "  {symbol} {}", &*first.address);
+        append!(line, "  {symbol} {}", isolated(&first.address));
     } else {
-        append!(line, "  {symbol} {count} x {}:", &*group.type_name);
+        append!(line, "  {symbol} {count} x {}:", isolated(&group.type_name));
         for (index, (_, change)) in review.members(group).take(MAX_ADDRESSES).enumerate() {
-            append!(line, "{} {}", if index == 0 { "" } else { "," }, &*change.address);
+            append!(line, "{} {}", if index == 0 { "" } else { "," }, isolated(&change.address));
+            // The causes with links to other changes are a part of the group's explanations.
+            let own = member_explanations(group, change).into_iter().filter(|clause| !has_link(clause));
+            let own = clauses(own);
+            if !own.is_empty() {
+                append!(line, " ({own})");
+            }
         }
         if count > MAX_ADDRESSES {
             append!(line, " and {} more", count - MAX_ADDRESSES);
         }
     }
     append_line!(page, "{}", wrap(&line, width, 4));
-    let reasons = reasons(first);
+    let reasons = reasons(group, first);
     if !reasons.is_empty() {
         append_line!(page, "{}", wrap(&printable!("      {reasons}"), width, 0));
     }
 }
 
-fn reasons(change: &ReviewedChange) -> PrintableText {
+fn has_link(clause: &[Fragment<'_>]) -> bool {
+    clause.iter().any(|fragment| matches!(fragment, Fragment::Change(..)))
+}
+
+/// Returns the reasons that all members of a group have in common.
+fn reasons(group: &ChangeGroup, first: &ReviewedChange) -> PrintableText {
+    let mut text = clauses(group_explanations(group, first).into_iter());
+    if let Some(source) = first.source.as_ref().filter(|_| group.has_one_source) {
+        append!(
+            text,
+            "{}({}:{})",
+            if text.is_empty() { "" } else { " " },
+            isolated(&source.file),
+            source.line
+        );
+    }
+    text
+}
+
+fn clauses<'a>(clauses: impl Iterator<Item = Vec<Fragment<'a>>>) -> PrintableText {
     let mut text = PrintableText::new();
-    for clause in explanations(change) {
+    for clause in clauses {
         if !text.is_empty() {
             text.push("; ");
         }
         for fragment in clause {
             match fragment {
                 Fragment::Words(words) => text.push(words),
-                Fragment::Name(name) => append!(text, "{}", &*name),
-                Fragment::Change(_, address) => append!(text, "{address}"),
+                Fragment::Name(name) => append!(text, "{}", isolated(&name)),
+                Fragment::Change(_, address) => append!(text, "{}", isolated(address)),
             }
         }
-    }
-    if let Some(source) = &change.source {
-        append!(text, "{}({}:{})", if text.is_empty() { "" } else { " " }, &*source.file, source.line);
     }
     text
 }
@@ -151,7 +174,7 @@ fn write_actions(page: &mut Page, review: &Review, width: usize) {
 fn action_line(review: &Review, group: &InvocationGroup) -> PrintableText {
     let count = group.members.len();
     let times = if count == 1 { PrintableText::new() } else { printable!("{count} x ") };
-    let mut line = printable!("  {times}{}", &*group.action);
+    let mut line = printable!("  {times}{}", isolated(&group.action));
     match &group.event {
         Some(event) => append!(line, ", {}", event.description()),
         None => line.push(", requested with -invoke"),
@@ -159,7 +182,7 @@ fn action_line(review: &Review, group: &InvocationGroup) -> PrintableText {
     let invocations = group.members.iter().filter_map(|id| review.invocation(*id));
     let triggers = invocations.filter_map(|invocation| invocation.trigger.as_ref());
     for (index, trigger) in triggers.take(MAX_ADDRESSES).enumerate() {
-        append!(line, "{} {}", if index == 0 { ":" } else { "," }, &*trigger.object);
+        append!(line, "{} {}", if index == 0 { ":" } else { "," }, isolated(&trigger.object));
     }
     if count > MAX_ADDRESSES {
         append!(line, " and {} more", count - MAX_ADDRESSES);
@@ -175,9 +198,9 @@ fn write_findings(page: &mut Page, review: &Review, width: usize) {
     page.paint(Style::BoldRed, "Failed checks:");
     page.push("\n");
     for finding in review.findings.iter().take(MAX_FINDINGS) {
-        let mut line = printable!("  {}: {}", finding.title(), &*finding.address);
+        let mut line = printable!("  {}: {}", finding.title(), isolated(&finding.address));
         if let Some(message) = finding.messages.first() {
-            append!(line, ": {}", &**message);
+            append!(line, ": {}", isolated(message));
         }
         append_line!(page, "{}", wrap(&line, width, 4));
     }
@@ -233,7 +256,7 @@ mod tests {
         for part in [
             "\n1 to replace, 30 to update, 30 actions to invoke\n",
             "\nActions:\n  action.aws_lambda_invoke.restore, after it is created: aws_db_instance.main\n",
-            "\n  29 x action.aws_ssm_command.restart, after it is updated: aws_instance.node[0],\n",
+            "\n  29 x action.aws_ssm_command.restart, after it is updated:\n      aws_instance.node[0], ",
             " and 19 more\n",
             "\n  Check failed: check.website: The website does not respond.\n",
             "\nPlan: 1 to add, 30 to change, 1 to destroy. Actions: 30 to invoke.\n",
@@ -243,6 +266,31 @@ mod tests {
         assert!(!text.contains("topsecret"));
         let text = summary("p", &testing::requested_invocation());
         assert!(text.starts_with("\n1 action to invoke\n"), "{text}");
+    }
+
+    #[test]
+    fn members_have_their_own_facts() {
+        let text = summary("p", &testing::plan_with_differing_members());
+        for part in [
+            "  - aws_iam_user.gone\n      the resource is not in the configuration\n",
+            "  - aws_iam_user.team[\"x\"]\n      the key is not in for_each\n",
+            "  - 3 x aws_instance: aws_instance.moved[0] (it is the deposed object\n      00000000), ",
+            "(it is the deposed object 00000002)\n",
+        ] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn right_to_left_text_is_isolated() {
+        let json = testing::wide_plan().replace("[\"update\"]", "[\"delete\"]");
+        let text = summary("p", &json);
+        assert!(text.contains("aws_instance.web[\"שלום"), "{text}");
+        for line in text.lines().filter(|line| line.contains("שלום")) {
+            let before = line.split("שלום").next().unwrap();
+            let opened = before.matches('\u{2068}').count();
+            assert!(opened > before.matches('\u{2069}').count(), "{line}");
+        }
     }
 
     #[test]

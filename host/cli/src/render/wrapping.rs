@@ -3,6 +3,8 @@
 use unicode_width::UnicodeWidthStr as _;
 use wardian_printable::PrintableText;
 
+use super::isolation::append_part;
+
 /// Breaks lines with more than `width` columns between words. The continuation lines have the
 /// indentation of the broken line, plus `hanging` columns.
 pub(crate) fn wrap(text: &PrintableText, width: usize, hanging: usize) -> PrintableText {
@@ -26,7 +28,7 @@ pub(crate) fn wrap(text: &PrintableText, width: usize, hanging: usize) -> Printa
                 column += 1;
             }
             // The word is taken from printable text, so it is printable as well.
-            wrapped.append_lines(word);
+            append_part(&mut wrapped, word);
             column += length;
             is_first = false;
         }

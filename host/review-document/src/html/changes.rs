@@ -1,14 +1,13 @@
 //! The changes in a page.
 
 use wardian_review::{
-    AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, GroupValue, Review, ReviewedChange,
-    ReviewedValue,
+    AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, DifferenceLine, GroupValue, Review,
+    ReviewedChange, ReviewedValue, SourcePosition, line_difference,
 };
 
 use super::actions::write_triggered;
 use super::writer::HtmlWriter;
-use crate::explanation::{Fragment, explanations};
-use crate::line_difference::{DifferenceLine, line_difference};
+use crate::explanation::{Fragment, explanations, group_explanations, member_explanations};
 use crate::value_text::{cut, value_text};
 
 /// Number of characters of a value that are not collapsed.
@@ -73,10 +72,10 @@ fn write_group(page: &mut HtmlWriter<'_>, review: &Review, group: &ChangeGroup, 
     if is_single {
         if let Some((_, change)) = first {
             page.code(&change.address);
-            write_reasons(page, change, plan);
+            write_reasons(page, &explanations(change), change.source.as_ref(), plan);
             page.raw("</summary>");
             write_attributes(page, &change.attributes);
-            write_rest(page, change);
+            write_rest(page, change.unchanged, change);
             write_triggered(page, &group.actions);
         }
     } else {
@@ -93,10 +92,14 @@ fn write_group(page: &mut HtmlWriter<'_>, review: &Review, group: &ChangeGroup, 
             page.raw(if group.attributes.len() > 4 { " ...</span>" } else { "</span>" });
         }
         if let Some((_, change)) = first {
-            write_reasons(page, change, plan);
+            let source = change.source.as_ref().filter(|_| group.has_one_source);
+            write_reasons(page, &group_explanations(group, change), source, plan);
         }
         page.raw("</summary>");
         write_shared(page, group);
+        if let Some((_, change)) = first {
+            write_rest(page, 0, change);
+        }
         write_triggered(page, &group.actions);
         write_members(page, review, group, plan);
     }
@@ -110,9 +113,13 @@ fn write_id(page: &mut HtmlWriter<'_>, plan: usize, id: ChangeId) {
     page.number(id.index());
 }
 
-fn write_reasons(page: &mut HtmlWriter<'_>, change: &ReviewedChange, plan: usize) {
-    let clauses = explanations(change);
-    if clauses.is_empty() && change.source.is_none() {
+fn write_reasons(
+    page: &mut HtmlWriter<'_>,
+    clauses: &[Vec<Fragment<'_>>],
+    source: Option<&SourcePosition>,
+    plan: usize,
+) {
+    if clauses.is_empty() && source.is_none() {
         return;
     }
     page.raw(" <span class=why>");
@@ -134,7 +141,7 @@ fn write_reasons(page: &mut HtmlWriter<'_>, change: &ReviewedChange, plan: usize
             }
         }
     }
-    if let Some(source) = &change.source {
+    if let Some(source) = source {
         page.raw(" <span class=source>");
         page.isolated(&source.file);
         page.raw(":");
@@ -168,23 +175,19 @@ fn write_shared(page: &mut HtmlWriter<'_>, group: &ChangeGroup) {
     page.raw("</ul>");
 }
 
-/// Writes the members of a group with the differences that are not equal in all of them.
+/// Writes the members of a group with what they do not have in common: the differences, and the causes. The
+/// members with the rarest values come first.
 fn write_members(page: &mut HtmlWriter<'_>, review: &Review, group: &ChangeGroup, plan: usize) {
-    let varying: Vec<usize> = group
-        .attributes
-        .iter()
-        .enumerate()
-        .filter(|(_, attribute)| {
-            attribute.before == GroupValue::Varies || attribute.after == GroupValue::Varies
-        })
-        .map(|(index, _)| index)
-        .collect();
+    let varying = group.varying();
     page.raw("<ol class=members>");
-    for (id, change) in review.members(group) {
+    for id in review.variants(group).into_iter().flatten() {
+        let Some(change) = review.change(id) else { continue };
         page.raw("<li");
         write_id(page, plan, id);
         page.raw(">");
         page.code(&change.address);
+        let source = change.source.as_ref().filter(|_| !group.has_one_source);
+        write_reasons(page, &member_explanations(group, change), source, plan);
         if !varying.is_empty() {
             page.raw("<ul class=diff>");
             for attribute in varying.iter().filter_map(|index| change.attributes.get(*index)) {
@@ -208,12 +211,22 @@ fn write_attributes(page: &mut HtmlWriter<'_>, attributes: &[AttributeChange]) {
     page.raw("</ul>");
 }
 
-fn write_rest(page: &mut HtmlWriter<'_>, change: &ReviewedChange) {
-    if change.unchanged > 0 {
-        page.raw("<p class=rest>Unchanged attributes: ");
-        page.grouped_number(change.unchanged as usize);
-        page.raw("</p>");
+/// Writes the number of unchanged attributes, and the provider.
+fn write_rest(page: &mut HtmlWriter<'_>, unchanged: u32, change: &ReviewedChange) {
+    if unchanged == 0 && change.provider.is_empty() {
+        return;
     }
+    page.raw("<p class=rest>");
+    if unchanged > 0 {
+        page.raw("Unchanged attributes: ");
+        page.grouped_number(unchanged as usize);
+        page.raw(". ");
+    }
+    if !change.provider.is_empty() {
+        page.raw("Provider: ");
+        page.code(&change.provider);
+    }
+    page.raw("</p>");
 }
 
 fn write_attribute(page: &mut HtmlWriter<'_>, attribute: &AttributeChange) {
@@ -234,15 +247,15 @@ fn write_attribute(page: &mut HtmlWriter<'_>, attribute: &AttributeChange) {
         }
         (before, after) => {
             if let Some(before) = before {
-                page.raw("<del dir=auto>");
+                page.raw("<del dir=auto>- ");
                 write_value(page, before);
                 page.raw("</del>");
             }
             if before.is_some() && after.is_some() {
-                page.raw(" <span aria-label=becomes>\u{2192}</span> ");
+                page.raw(" <span class=spoken>becomes</span><span aria-hidden=true>\u{2192}</span> ");
             }
             if let Some(after) = after {
-                page.raw("<ins dir=auto>");
+                page.raw("<ins dir=auto>+ ");
                 write_value(page, after);
                 page.raw("</ins>");
             }
@@ -304,6 +317,8 @@ fn write_lines(page: &mut HtmlWriter<'_>, lines: &[DifferenceLine<'_>]) {
                 page.raw("</ins>");
             }
             DifferenceLine::Skipped => page.raw("  ..."),
+            DifferenceLine::EndRemoved => page.raw("<del>- (line break at the end)</del>"),
+            DifferenceLine::EndAdded => page.raw("<ins>+ (line break at the end)</ins>"),
         }
         page.raw("\n");
     }

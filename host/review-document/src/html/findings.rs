@@ -98,7 +98,7 @@ pub(super) fn write_accesses(page: &mut HtmlWriter<'_>, accesses: &[PluginAccess
     page.raw("<details class=accesses><summary>Accesses of plugins: ");
     page.grouped_number(accesses.len());
     page.raw(
-        "</summary><div class=scroll><table><thead><tr><th scope=col>decision<th scope=col>plugin<th scope=col>\
+        "</summary><div class=scroll tabindex=0 role=region aria-label=Accesses><table><thead><tr><th scope=col>decision<th scope=col>plugin<th scope=col>\
          capability<th scope=col>target<th scope=col>number<th scope=col>reason or rule<th scope=col>objects\
          </thead><tbody>",
     );

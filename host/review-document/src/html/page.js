@@ -55,7 +55,7 @@
       let visible = kinds.has(change.dataset.kind);
       if (updatesAttributes && hideAttributes(change, hidden)) {
         // A change that destroys an object is never hidden by its attributes.
-        visible = visible && change.dataset.kind === "destroy";
+        visible = visible && ["destroy", "replace"].includes(change.dataset.kind);
       }
       let matching = size(change);
       if (visible && words !== "") {

@@ -140,7 +140,15 @@ fn classes_have_symbols_and_words() {
             "{word}"
         );
     }
-    assert!(STYLE.contains("del::before { content: \"- \"; } ins::before { content: \"+ \"; }"));
+    // Signs and words are text, which does not depend on the style.
+    assert!(
+        text.contains(
+            "<del dir=auto>- &quot;v1&quot;</del> <span class=spoken>becomes</span><span aria-hidden=true>\u{2192}</span> \
+             <ins dir=auto>+ &quot;v2&quot;</ins>"
+        ),
+        "{text}"
+    );
+    assert!(!STYLE.contains("content:") && !text.contains("<span aria-label"));
 }
 
 #[test]
@@ -197,4 +205,78 @@ fn actions_checks_warnings_and_accesses_are_shown() {
     let requested = page(&[requested]);
     assert!(requested.contains("<b>1</b> action to invoke") && requested.contains("requested with -invoke"));
     assert!(!requested.contains("No changes"));
+}
+
+#[test]
+fn members_show_what_they_do_not_have_in_common() {
+    let mut facts = ConfigurationFacts::default();
+    let position = wardian_review::SourcePosition { file: "main.tf".into(), line: 3 };
+    facts.positions.insert("aws_security_group_rule.rule".to_owned(), position);
+    let json = testing::plan_with_differing_members();
+    let review = Review::from_json("p", json.as_bytes(), &facts).unwrap();
+    let text = page(&[review]);
+    let (address, value) = testing::ODD_RULE;
+    let (before, rules) = text.split_once("<code dir=auto>aws_security_group_rule</code>").unwrap();
+    assert!(before.ends_with("<b>30</b> \u{d7} "), "{before}");
+    let (summary, members) = rules.split_once("<ol class=members>").unwrap();
+    assert!(summary.contains("<bdi>main.tf</bdi>:3"), "{summary}");
+    // The member with the rare value is the first one.
+    let first = members.split("<li id=").nth(1).unwrap();
+    assert!(first.contains(&format!("<code dir=auto>{address}</code>")), "{first}");
+    assert!(first.contains(&format!("<ins dir=auto>+ &quot;{value}&quot;</ins>")), "{first}");
+    assert!(members.contains("<ins dir=auto>+ &quot;10.0.0.0/8&quot;</ins>"));
+    for part in [
+        "aws_instance.moved[2]</code> <span class=why>it was moved from <code dir=auto>aws_instance.old[2]</code>",
+        "it is imported with the ID <code dir=auto>i-1</code>",
+        "it is the deposed object <code dir=auto>00000001</code>",
+        "aws_iam_user.gone</code> <span class=why>the resource is not in the configuration</span>",
+        "<span class=why>the key is not in for_each</span>",
+        "Provider: <code dir=auto>registry.terraform.io/hashicorp/aws</code>",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn links_to_causes_are_at_the_members_if_they_differ() {
+    let plan = testing::five_plans().into_iter().find(|plan| plan.name == "cascade").unwrap();
+    let text = page(&[review("p", &plan.json)]);
+    // All subnets depend on the same network.
+    let (_, subnets) = text.split_once("<b>4</b> \u{d7} ").unwrap();
+    let (summary, _) = subnets.split_once("</summary>").unwrap();
+    assert!(
+        summary.contains("depends on <a href=\"#p0c29\"><code dir=auto>aws_vpc.main</code></a>"),
+        "{summary}"
+    );
+    // Each of the first four instances depends on the subnet with its index.
+    let (_, instances) = text.split_once("<b>24</b> \u{d7} ").unwrap();
+    let (summary, members) = instances.split_once("</summary>").unwrap();
+    assert!(summary.contains("depends on <code dir=auto>aws_subnet.private</code>"), "{summary}");
+    let third = members.split("aws_instance.app[2]").nth(1).unwrap().split("</li>").next().unwrap();
+    assert!(third.contains("depends on <a href=\"#p0c2\">"), "{third}");
+}
+
+#[test]
+fn changes_of_line_breaks_are_visible() {
+    let json = serde_json_text("", "a\r\nb\n", "a\nb");
+    let text = page(&[review("p", &json)]);
+    assert!(text.contains("<del>- a\\r</del>\n<ins>+ a</ins>"), "{text}");
+    assert!(text.contains("<del>- (line break at the end)</del>"), "{text}");
+}
+
+#[test]
+fn tables_that_scroll_can_be_reached_with_the_keyboard() {
+    let access = PluginAccess {
+        is_denied: false,
+        plugin: "p".into(),
+        capability: "network".into(),
+        target: "t".into(),
+        count: 1,
+        reason: None,
+        rule: None,
+        objects: Box::default(),
+    };
+    let plan = testing::five_plans().swap_remove(0);
+    let text = page(&[review("p", &plan.json).with_accesses(vec![access])]);
+    assert!(text.contains("<div class=scroll tabindex=0 role=region aria-label=Accesses>"));
 }

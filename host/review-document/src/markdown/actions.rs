@@ -5,8 +5,6 @@ use wardian_review::{ActionEvent, GroupAction, InvocationGroup, Review};
 use super::text::MarkdownText;
 use crate::value_text::value_text;
 
-/// Maximum number of actions that are listed.
-const MAX_ACTIONS: usize = 20;
 /// Maximum number of objects that the line of an action contains.
 const MAX_OBJECTS: usize = 3;
 /// Maximum number of actions in the line of a change.
@@ -29,25 +27,9 @@ pub(super) fn push_triggered(text: &mut MarkdownText, actions: &[GroupAction]) {
     }
 }
 
-/// Returns the list of all actions; empty if none is invoked.
-pub(super) fn list(review: &Review) -> MarkdownText {
+/// Returns the line of the invocations of an action.
+pub(super) fn group(review: &Review, group: &InvocationGroup) -> MarkdownText {
     let mut text = MarkdownText::new();
-    if review.invocation_groups.is_empty() {
-        return text;
-    }
-    text.push("\n#### Actions\n\n");
-    for group in review.invocation_groups.iter().take(MAX_ACTIONS) {
-        push_group(&mut text, review, group);
-    }
-    if review.invocation_groups.len() > MAX_ACTIONS {
-        text.push("- and ");
-        text.push_number(review.invocation_groups.len() - MAX_ACTIONS);
-        text.push(" more\n");
-    }
-    text
-}
-
-fn push_group(text: &mut MarkdownText, review: &Review, group: &InvocationGroup) {
     let members = || group.members.iter().filter_map(|id| review.invocation(*id));
     text.push("- ");
     let count = group.members.len();
@@ -57,7 +39,7 @@ fn push_group(text: &mut MarkdownText, review: &Review, group: &InvocationGroup)
     }
     text.push_code(&group.action);
     text.push(" ");
-    push_event(text, group.event.as_ref());
+    push_event(&mut text, group.event.as_ref());
     let objects = members().filter_map(|invocation| invocation.trigger.as_ref());
     for (index, trigger) in objects.take(MAX_OBJECTS).enumerate() {
         text.push(if index == 0 { ": " } else { ", " });
@@ -80,6 +62,7 @@ fn push_group(text: &mut MarkdownText, review: &Review, group: &InvocationGroup)
         }
     }
     text.push("\n");
+    text
 }
 
 fn push_event(text: &mut MarkdownText, event: Option<&ActionEvent>) {

@@ -1,12 +1,13 @@
 //! The differences of a group in a collapsed element.
 
 use wardian_review::{
-    AttributeChange, AttributeEffect, ChangeGroup, GroupAttribute, GroupValue, Review, ReviewedValue,
+    AttributeChange, ChangeGroup, ChangeId, DifferenceLine, GroupValue, Review, ReviewedChange,
+    ReviewedValue, line_difference, omitted_starts,
 };
 
-use super::text::{FencedLines, MarkdownText};
-use crate::line_difference::{DifferenceLine, line_difference};
-use crate::value_text::{cut, value_text};
+use super::text::{FencedLines, MAX_NAME_LENGTH, MarkdownText};
+use crate::explanation::{Fragment, member_explanations};
+use crate::value_text::{ShownValue, cut, shown_values};
 
 /// Maximum length of a value.
 const MAX_VALUE_LENGTH: usize = 300;
@@ -14,57 +15,135 @@ const MAX_VALUE_LENGTH: usize = 300;
 const MAX_TEXT_LINES: usize = 60;
 /// Maximum number of attributes of one change.
 const MAX_ATTRIBUTES: usize = 100;
-/// Maximum number of addresses of one group.
+/// Maximum number of addresses with the same values.
 const MAX_ADDRESSES: usize = 100;
 /// Maximum length of the differences of one group.
 const MAX_LENGTH: usize = 20_000;
+/// Length that the element and the notes need in addition to the differences.
+const OVERHEAD: usize = 400;
+/// Length of the differences without which a group is omitted.
+const MIN_LENGTH: usize = 200;
 
-/// Returns the differences of a group; empty if there are none.
-pub(super) fn group_details(review: &Review, group: &ChangeGroup) -> MarkdownText {
+/// Returns the differences of a group, which are not longer than `left` unless a single difference is;
+/// empty if there are none, and `None` if there is no room.
+pub(super) fn group_details(review: &Review, group: &ChangeGroup, left: usize) -> Option<MarkdownText> {
+    let length = left.checked_sub(OVERHEAD)?.min(MAX_LENGTH);
+    if length < MIN_LENGTH {
+        return None;
+    }
+    let (_, first) = review.members(group).next()?;
     let mut lines = FencedLines::default();
-    let first = review.members(group).next().map(|(_, change)| change);
     let mut text = MarkdownText::new();
     text.push("<details><summary>");
     if group.members.len() == 1 {
-        for attribute in first.into_iter().flat_map(|change| &change.attributes).take(MAX_ATTRIBUTES) {
-            push_change(&mut lines, attribute);
-        }
-        text.push_html_code(first.map(|change| &*change.address).unwrap_or_default());
+        push_changes(&mut lines, first.attributes.iter(), length);
+        text.push_html_code(&first.address, MAX_NAME_LENGTH);
     } else {
-        for attribute in group.attributes.iter().take(MAX_ATTRIBUTES) {
-            push_group_attribute(&mut lines, attribute);
-        }
-        for (_, change) in review.members(group).take(MAX_ADDRESSES) {
-            if lines.len() > MAX_LENGTH {
-                break;
-            }
-            lines.push("# ", &[&change.address]);
-        }
-        if group.members.len() > MAX_ADDRESSES {
-            lines.push("# and ", &[&(group.members.len() - MAX_ADDRESSES).to_string(), " more"]);
-        }
+        push_group(&mut lines, review, group, length);
         text.push_number(group.members.len());
         text.push(" \u{d7} ");
-        text.push_html_code(&group.type_name);
-    }
-    let attributes = group.attributes.len();
-    if attributes > MAX_ATTRIBUTES {
-        lines.push("# and ", &[&(attributes - MAX_ATTRIBUTES).to_string(), " more attributes"]);
+        text.push_html_code(&group.type_name, MAX_NAME_LENGTH);
     }
     if lines.is_empty() {
-        return MarkdownText::new();
+        return Some(MarkdownText::new());
     }
     text.push("</summary>\n\n");
     text.push_fenced(&lines);
     text.push("\n</details>\n");
-    text
+    Some(text)
+}
+
+/// Adds the differences that all members have in common, and then the members with their own ones.
+fn push_group(lines: &mut FencedLines, review: &Review, group: &ChangeGroup, length: usize) {
+    let shared: Vec<AttributeChange> = group
+        .attributes
+        .iter()
+        .filter_map(|attribute| match (&attribute.before, &attribute.after) {
+            (GroupValue::Same(before), GroupValue::Same(after)) => Some(AttributeChange {
+                path: attribute.path.clone(),
+                before: before.clone(),
+                after: after.clone(),
+                forces_replacement: attribute.forces_replacement,
+            }),
+            _ => None,
+        })
+        .collect();
+    push_changes(lines, shared.iter(), length);
+    let varying = group.varying();
+    let mut left = group.members.len();
+    for variant in review.variants(group) {
+        if lines.len() > length {
+            break;
+        }
+        left -= variant.len();
+        push_members(lines, review, group, &variant, length);
+        let first = variant.first().and_then(|id| review.change(*id));
+        let own =
+            first.iter().flat_map(|first| varying.iter().filter_map(|index| first.attributes.get(*index)));
+        push_changes(lines, own, length);
+    }
+    if left > 0 {
+        lines.push("# and ", &[&left.to_string(), " more objects with other values"]);
+    }
+}
+
+/// Adds the addresses of members with equal values, and what else is different.
+fn push_members(
+    lines: &mut FencedLines,
+    review: &Review,
+    group: &ChangeGroup,
+    members: &[ChangeId],
+    length: usize,
+) {
+    let mut shown = 0;
+    for change in members.iter().take(MAX_ADDRESSES).filter_map(|id| review.change(*id)) {
+        if shown > 0 && lines.len() > length {
+            break;
+        }
+        shown += 1;
+        push_member(lines, group, change);
+    }
+    if members.len() > shown {
+        lines.push("# and ", &[&(members.len() - shown).to_string(), " more"]);
+    }
+}
+
+fn push_member(lines: &mut FencedLines, group: &ChangeGroup, change: &ReviewedChange) {
+    let clauses = member_explanations(group, change);
+    let mut parts: Vec<&str> = vec![cut(&change.address, MAX_VALUE_LENGTH).0];
+    for clause in &clauses {
+        parts.push("; ");
+        for fragment in clause {
+            parts.push(match fragment {
+                Fragment::Words(words) => words,
+                Fragment::Name(name) => cut(name, MAX_VALUE_LENGTH).0,
+                Fragment::Change(_, address) => cut(address, MAX_VALUE_LENGTH).0,
+            });
+        }
+    }
+    lines.push("# ", &parts);
+}
+
+fn push_changes<'a>(
+    lines: &mut FencedLines,
+    attributes: impl Iterator<Item = &'a AttributeChange>,
+    length: usize,
+) {
+    let mut more = 0;
+    for (index, attribute) in attributes.enumerate() {
+        if index < MAX_ATTRIBUTES && (index == 0 || lines.len() <= length) {
+            push_change(lines, attribute);
+        } else {
+            more += 1;
+        }
+    }
+    if more > 0 {
+        lines.push("# and ", &[&more.to_string(), " more attributes"]);
+    }
 }
 
 fn push_change(lines: &mut FencedLines, attribute: &AttributeChange) {
-    if lines.len() > MAX_LENGTH {
-        return;
-    }
-    let path = attribute.path.as_str();
+    let path = cut(attribute.path.as_str(), MAX_VALUE_LENGTH).0;
     let note = if attribute.forces_replacement { " # forces replacement" } else { "" };
     if let (Some(ReviewedValue::Text(before)), Some(ReviewedValue::Text(after))) =
         (&attribute.before, &attribute.after)
@@ -72,12 +151,19 @@ fn push_change(lines: &mut FencedLines, attribute: &AttributeChange) {
     {
         lines.push("! ", &[path, ":", note]);
         let difference = line_difference(before, after);
-        for line in difference.iter().take(MAX_TEXT_LINES) {
+        let omitted = omitted_starts(&difference, MAX_VALUE_LENGTH);
+        for (line, omitted) in difference.iter().zip(omitted).take(MAX_TEXT_LINES) {
+            let mut push = |start: &'static str, line: &str| {
+                let value = ShownValue::new(line, omitted, MAX_VALUE_LENGTH);
+                lines.push(start, &[&value.start(), &value.text, &value.end()]);
+            };
             match line {
-                DifferenceLine::Equal(line) => lines.push("    ", &[cut(line, MAX_VALUE_LENGTH).0]),
-                DifferenceLine::Removed(line) => lines.push("-   ", &[cut(line, MAX_VALUE_LENGTH).0]),
-                DifferenceLine::Added(line) => lines.push("+   ", &[cut(line, MAX_VALUE_LENGTH).0]),
+                DifferenceLine::Equal(line) => push("    ", line),
+                DifferenceLine::Removed(line) => push("-   ", line),
+                DifferenceLine::Added(line) => push("+   ", line),
                 DifferenceLine::Skipped => lines.push("    ...", &[]),
+                DifferenceLine::EndRemoved => lines.push("-   (line break at the end)", &[]),
+                DifferenceLine::EndAdded => lines.push("+   (line break at the end)", &[]),
             }
         }
         if difference.len() > MAX_TEXT_LINES {
@@ -85,45 +171,16 @@ fn push_change(lines: &mut FencedLines, attribute: &AttributeChange) {
         }
         return;
     }
-    if let Some(before) = &attribute.before {
-        push_value(lines, "- ", path, before, if attribute.after.is_none() { note } else { "" });
-    }
-    if let Some(after) = &attribute.after {
-        push_value(lines, "+ ", path, after, note);
-    }
-}
-
-fn push_value(lines: &mut FencedLines, start: &'static str, path: &str, value: &ReviewedValue, note: &str) {
-    let text = value_text(value);
-    let (kept, removed) = cut(&text, MAX_VALUE_LENGTH);
-    if removed > 0 {
-        lines.push(start, &[path, " = ", kept, "... (", &removed.to_string(), " more characters)", note]);
-    } else {
-        lines.push(start, &[path, " = ", kept, note]);
+    let values = shown_values(attribute.before.as_ref(), attribute.after.as_ref(), MAX_VALUE_LENGTH);
+    let [before, after] = values;
+    let note_before = if after.is_none() { note } else { "" };
+    for (start, value, note) in [("- ", before, note_before), ("+ ", after, note)] {
+        if let Some(value) = value {
+            push_value(lines, start, path, &value, note);
+        }
     }
 }
 
-fn push_group_attribute(lines: &mut FencedLines, attribute: &GroupAttribute) {
-    let path = attribute.path.as_str();
-    let note = if attribute.forces_replacement { " # forces replacement" } else { "" };
-    if let (GroupValue::Same(before), GroupValue::Same(after)) = (&attribute.before, &attribute.after) {
-        let change = AttributeChange {
-            path: attribute.path.clone(),
-            before: before.clone(),
-            after: after.clone(),
-            forces_replacement: attribute.forces_replacement,
-        };
-        push_change(lines, &change);
-        return;
-    }
-    let effect = match (&attribute.before, &attribute.after) {
-        (GroupValue::Same(None), _) => AttributeEffect::Add,
-        (_, GroupValue::Same(None)) => AttributeEffect::Remove,
-        _ => AttributeEffect::Change,
-    };
-    match effect {
-        AttributeEffect::Add => lines.push("+ ", &[path, " = (different values)", note]),
-        AttributeEffect::Remove => lines.push("- ", &[path, " = (different values)", note]),
-        AttributeEffect::Change => lines.push("! ", &[path, ": different values", note]),
-    }
+fn push_value(lines: &mut FencedLines, start: &'static str, path: &str, value: &ShownValue, note: &str) {
+    lines.push(start, &[path, " = ", &value.start(), &value.text, &value.end(), note]);
 }

@@ -23,21 +23,165 @@ fn dangerous_change_is_in_the_first_thousand_characters() {
     }
 }
 
-#[test]
-fn limit_is_kept() {
-    let plans: Vec<Review> = testing::five_plans().iter().map(|plan| review(plan.name, &plan.json)).collect();
-    for limit in [CommentOptions::MIN_LIMIT, 3_000, 10_000, 64_000] {
-        for reviews in [&plans[4..], &plans[..]] {
-            let text = markdown_comment(reviews, CommentOptions { format: CommentFormat::GitHub, limit });
-            assert!(text.encode_utf16().count() <= limit, "{limit}: {}", text.len());
-            assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+/// Returns plans of all kinds, with titles of different lengths.
+fn all_plans() -> Vec<Review> {
+    let access = |is_denied| wardian_review::PluginAccess {
+        is_denied,
+        plugin: "p".into(),
+        capability: "network".into(),
+        target: "t`".repeat(300).into(),
+        count: 1,
+        reason: Some("r".into()),
+        rule: None,
+        objects: Box::default(),
+    };
+    let warning = wardian_review::ReviewWarning { summary: "w".into(), detail: "d".into(), source: None };
+    let mut plans: Vec<Review> =
+        testing::five_plans()[..4].iter().map(|plan| review(plan.name, &plan.json)).collect();
+    plans.push(review(&"\u{1b}|".repeat(200), &testing::hostile_plan()));
+    plans.push(review("wide/\u{202e}\n", &testing::wide_plan()));
+    plans.push(
+        review(&"a".repeat(61), &testing::plan_with_actions())
+            .with_accesses(vec![access(true), access(false)])
+            .with_warnings(vec![warning; 150]),
+    );
+    plans.push(review("differing", &testing::plan_with_differing_members()));
+    plans.push(review("large", &testing::large(400)));
+    plans
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(96))]
+    #[test]
+    fn limit_is_kept(
+        chosen in proptest::collection::vec(0..9_usize, 0..30),
+        limit in CommentOptions::MIN_LIMIT..40_000,
+        is_small in proptest::bool::ANY,
+        is_github in proptest::bool::ANY,
+    ) {
+        static PLANS: std::sync::LazyLock<Vec<Review>> = std::sync::LazyLock::new(all_plans);
+        let limit = if is_small { CommentOptions::MIN_LIMIT + limit % 2_000 } else { limit };
+        let reviews: Vec<Review> = chosen.iter().map(|index| PLANS[*index].clone()).collect();
+        let format = if is_github { CommentFormat::GitHub } else { CommentFormat::GitLab };
+        let text = markdown_comment(&reviews, CommentOptions { format, limit });
+        let length = text.encode_utf16().count();
+        proptest::prop_assert!(length <= limit, "{length} > {limit}");
+        let active = without_code(&text);
+        let elements = |name: &str| active.matches(name).count();
+        proptest::prop_assert_eq!(elements("<details>"), elements("</details>"));
+        // Each destroyed object is shown or counted.
+        let destroyed: usize =
+            reviews.iter().map(|review| review.counts.count(ChangeClass::Destroy)).sum();
+        if destroyed > 0 {
+            proptest::prop_assert!(text.contains("#### Destroy") || text.contains("_Not in this comment: "));
         }
     }
-    let hostile: Vec<Review> =
-        (0..40).map(|index| review(&format!("{index}\n`"), &testing::hostile_plan())).collect();
-    for limit in [CommentOptions::MIN_LIMIT, 20_000] {
-        let text = markdown_comment(&hostile, CommentOptions { format: CommentFormat::GitLab, limit });
-        assert!(text.encode_utf16().count() <= limit, "{limit}: {}", text.len());
+}
+
+#[test]
+fn destroys_of_all_plans_come_first() {
+    let plans = all_plans();
+    let text = markdown_comment(&plans, both()[0]);
+    let destroys = text.find("\n#### Destroy\n").unwrap();
+    let replaces = text.find("\n#### Replace\n").unwrap();
+    let others = text.find("\n### Plan: ").unwrap();
+    assert!(destroys < replaces && replaces < others, "{destroys} {replaces} {others}");
+    assert_eq!(text.matches("\n#### Destroy\n").count(), 1);
+    for dangerous in ["aws_db_instance.main", "module.storage.aws_s3_bucket.audit"] {
+        assert!((destroys..replaces).contains(&text.find(dangerous).unwrap()), "{dangerous}");
+    }
+    // Findings follow the destroys and precede the updates.
+    let checks = text.find("- Check failed: ").unwrap();
+    assert!(checks > replaces);
+    for row in ["| <code>small</code> | 1 | 0 | 1 | 1 | 0 |", "| <code>drift</code> | 0 | 1 | 40 | 1 | 0 |"] {
+        assert!(text.contains(row), "{row}:\n{text}");
+    }
+}
+
+#[test]
+fn omitted_parts_are_counted() {
+    let plan = testing::large(400);
+    let options = CommentOptions { format: CommentFormat::GitHub, limit: CommentOptions::MIN_LIMIT };
+    let many: Vec<Review> = (0..50).map(|index| review(&format!("plan-{index}"), &plan)).collect();
+    let text = markdown_comment(&many, options);
+    assert!(text.contains("### 50 plans: "), "{text}");
+    assert!(text.contains(" more plans | | | | | |"), "{text}");
+    let (_, note) = text.split_once("\n_Not in this comment: ").unwrap();
+    let count: usize = note.split(' ').next().unwrap().parse().unwrap();
+    let shown = text.matches("aws_s3_bucket.audit").count();
+    assert!(shown > 0 && count + shown <= 50 * 400 && count > 50 * 390, "{text}");
+    assert!(note.contains(" differences of changes"), "{text}");
+    // Outputs and changes outside of the configuration that do not fit are counted.
+    let outputs: Vec<String> = (0..100)
+        .map(|index| {
+            format!("\"output-{index}\": {{\"actions\": [\"create\"], \"before\": null, \"after\": {index}}}")
+        })
+        .collect();
+    let json = format!("{{\"format_version\": \"1.2\", \"output_changes\": {{{}}}}}", outputs.join(","));
+    let text = markdown_comment(&[review("p", &json)], options);
+    let shown = text.matches("- create `output-").count();
+    assert!(shown > 10 && text.contains("- create `output-0` = `0`\n"), "{text}");
+    let note = format!("{} actions, outputs and changes outside of the configuration", 100 - shown);
+    assert!(text.contains(&note), "{note}:\n{text}");
+}
+
+#[test]
+fn drift_is_listed() {
+    let plan = testing::five_plans().into_iter().find(|plan| plan.name == "drift").unwrap();
+    let text = markdown_comment(&[review("p", &plan.json)], both()[0]);
+    let (_, drift) = text.split_once("\n#### Changed outside of the configuration\n\n").unwrap();
+    for line in [
+        "- changed: `aws_security_group_rule.rule[0]` `cidr` `\"10.0.0.0/8\"` \u{2192} `\"0.0.0.0/0\"`\n",
+        "- destroyed: `aws_iam_user.ops`\n",
+    ] {
+        assert!(drift.contains(line), "{line}:\n{drift}");
+    }
+}
+
+#[test]
+fn members_with_other_values_are_shown() {
+    let json = testing::plan_with_differing_members();
+    let text = markdown_comment(&[review("p", &json)], both()[0]);
+    let (address, value) = testing::ODD_RULE;
+    assert!(
+        text.contains("- 30 \u{d7} `aws_security_group_rule` `cidr`, `release` `\"v1\"` \u{2192} `\"v2\"` (2 different changes): "),
+        "{text}"
+    );
+    let odd = format!(
+        "# {address}\n- cidr = \"192.168.0.0/16\"\n+ cidr = \"{value}\"\n# aws_security_group_rule.rule[0]\n"
+    );
+    assert!(text.contains(&odd), "{text}");
+    for part in [
+        "# aws_instance.moved[2]; it was moved from aws_instance.old[2]\n",
+        "# aws_instance.imported[1]; it is imported with the ID i-1\n",
+        "# aws_instance.moved[1]; it is the deposed object 00000001\n",
+        "`aws_iam_user.gone` \u{2014} the resource is not in the configuration\n",
+        "`aws_iam_user.team[\"x\"]` \u{2014} the key is not in for_each\n",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    // Without room for all values, the rare one is shown.
+    let text = markdown_comment(&[review("p", &json)], CommentOptions { limit: 3_000, ..both()[0] });
+    assert!(text.contains(&format!("+ cidr = \"{value}\"")), "{text}");
+}
+
+#[test]
+fn long_values_that_differ_look_different() {
+    let long = "x".repeat(5_000);
+    let plan = |start: &str| {
+        format!(
+            "{{\"format_version\":\"1.2\",\"resource_changes\":[{{\"address\":\"a.b\",\"change\":{{\"actions\":\
+             [\"update\"],\"before\":{{\"v\":\"{start}{long}1\"}},\"after\":{{\"v\":\"{start}{long}2\"}}}}}}]}}"
+        )
+    };
+    let text = markdown_comment(&[review("p", &plan("a\\n"))], both()[0]);
+    for line in ["\n-   ", "\n+   "] {
+        assert!(text.contains(&format!("{line}(4970 equal characters)...{}", "x".repeat(30))), "{text}");
+    }
+    let json = plan("");
+    let text = markdown_comment(&[review("p", &json)], both()[0]);
+    for end in ["1\"\n+ v", "2\"\n```"] {
+        assert!(text.contains(&format!("(4971 equal characters)...{}{end}", "x".repeat(30))), "{text}");
     }
 }
 
@@ -126,8 +270,8 @@ fn denied_accesses_are_listed() {
     let text = markdown_comment(&[review], both()[0]);
     assert!(
         text.contains(
-            "- policy denied `registry.terraform.io/hashicorp/http` the access to ``https://`b`.example``\n\
-             - accesses of plugins: 1 allowed, 1 denied\n"
+            "- accesses of plugins: 1 allowed, 1 denied\n\
+             - policy denied `registry.terraform.io/hashicorp/http` the access to ``https://`b`.example``\n"
         ),
         "{text}"
     );
@@ -142,6 +286,25 @@ fn marker_depends_only_on_the_title() {
     });
     assert_eq!(first, second);
     assert_eq!(first, "<!-- wardian-plan: infra/prod.plan -->");
+}
+
+#[test]
+fn markers_of_different_titles_are_different() {
+    let plan = testing::requested_invocation();
+    let marker = |titles: &[String]| {
+        let reviews: Vec<Review> = titles.iter().map(|title| review(title, &plan)).collect();
+        markdown_comment(&reviews, both()[0]).lines().next().unwrap().to_owned()
+    };
+    let titles = |last: &str| ["a", "b", "c", "d", last].map(str::to_owned).to_vec();
+    let (one, other) = (marker(&titles("e")), marker(&titles("f")));
+    assert!(one.starts_with("<!-- wardian-plan: a b c d +1 #"), "{one}");
+    assert_ne!(one, other);
+    assert_eq!(one, marker(&titles("e")));
+    let long = |end: &str| marker(&[format!("{}{end}", "a".repeat(300))]);
+    assert_ne!(long("1"), long("2"));
+    // The boundaries between titles matter.
+    let all = |titles: &[&str]| marker(&titles.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>());
+    assert_ne!(all(&["a", "b", "c", "d", "ef", "g"]), all(&["a", "b", "c", "d", "e", "fg"]));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use wardian_printable::direction::{ISOLATE_END, ISOLATE_START, has_right_to_left, isolated};
 use wardian_printable::escape::{Extent, escape};
 
-/// Maximum length of a name in a sentence.
-const MAX_NAME_LENGTH: usize = 200;
+/// Maximum length of a name in a sentence and in the summary of an element.
+pub(super) const MAX_NAME_LENGTH: usize = 200;
 
 /// A part of a comment, and its length in UTF-16 code units. Services count either these or characters,
 /// which are never more.
@@ -45,7 +45,7 @@ impl MarkdownText {
     /// Adds a name as inline code. Its fence is longer than any sequence of backticks in the name, so
     /// nothing in the name is active. Right-to-left text is isolated.
     pub(super) fn push_code(&mut self, name: &str) {
-        let name = shown(name);
+        let name = shown(name, MAX_NAME_LENGTH);
         let is_isolated = has_right_to_left(&name);
         if is_isolated {
             self.add_character(ISOLATE_START);
@@ -63,10 +63,10 @@ impl MarkdownText {
         }
     }
 
-    /// Adds a name as code in an HTML element.
-    pub(super) fn push_html_code(&mut self, name: &str) {
+    /// Adds the start of a name as code in an HTML element, also in a cell of a table.
+    pub(super) fn push_html_code(&mut self, name: &str, length: usize) {
         self.add("<code>");
-        for character in isolated(&shown(name)).chars() {
+        for character in isolated(&shown(name, length)).chars() {
             match character {
                 '&' => self.add("&amp;"),
                 '<' => self.add("&lt;"),
@@ -74,16 +74,18 @@ impl MarkdownText {
                 '"' => self.add("&quot;"),
                 '\'' => self.add("&#39;"),
                 '`' => self.add("&#96;"),
+                '|' => self.add("&#124;"),
                 other => self.add_character(other),
             }
         }
         self.add("</code>");
     }
 
-    /// Adds an identifier for an HTML comment: letters, digits and a few other characters.
-    pub(super) fn push_identifier(&mut self, name: &str) {
+    /// Adds the start of an identifier for an HTML comment: letters, digits and a few other characters.
+    /// Returns whether the whole name was added.
+    pub(super) fn push_identifier(&mut self, name: &str, length: usize) -> bool {
         let mut identifier = String::new();
-        for byte in name.bytes().take(MAX_NAME_LENGTH) {
+        for byte in name.bytes().take(length) {
             if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'/') {
                 identifier.push(char::from(byte));
             } else {
@@ -92,6 +94,11 @@ impl MarkdownText {
             }
         }
         self.add(&identifier);
+        name.len() <= length
+    }
+
+    pub(super) fn push_hexadecimal(&mut self, byte: u8) {
+        self.add(&format!("{byte:02x}"));
     }
 
     /// Adds lines as a code block in the format of a difference. The fence is longer than any sequence
@@ -145,8 +152,8 @@ impl FencedLines {
 }
 
 /// Returns a name as it is shown: escaped, and cut if it is long.
-fn shown(name: &str) -> String {
-    let (kept, removed) = crate::value_text::cut(name, MAX_NAME_LENGTH);
+fn shown(name: &str, length: usize) -> String {
+    let (kept, removed) = crate::value_text::cut(name, length);
     let mut shown = escape(kept, Extent::Line).into_owned();
     if removed > 0 {
         shown.push_str("...");
@@ -184,9 +191,16 @@ mod tests {
     }
 
     #[test]
+    fn code_in_tables_ends_no_cell() {
+        let mut text = MarkdownText::new();
+        text.push_html_code("a|b`<c\n", 6);
+        assert_eq!(text.into_string(), "<code>a&#124;b&#96;&lt;c...</code>");
+    }
+
+    #[test]
     fn identifiers_do_not_end_a_comment() {
         let mut text = MarkdownText::new();
-        text.push_identifier("a-->b\n");
+        assert!(text.push_identifier("a-->b\n", 10));
         assert_eq!(text.into_string(), "a%2D%2D%3Eb%0A");
     }
 }

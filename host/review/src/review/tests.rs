@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cause::{PlannedReason, ReviewCause};
+use crate::cause::{PlannedReason, ReferencePlace, ReviewCause};
 use crate::configuration::{LocalReferences, SourcePosition};
 use crate::testing;
 use crate::value::{AttributeChange, ReviewedValue};
@@ -25,6 +25,10 @@ fn update(change: Value) -> Review {
 
 fn five_plan(name: &str) -> String {
     testing::five_plans().into_iter().find(|plan| plan.name == name).unwrap().json
+}
+
+fn attributes(names: &[&str]) -> ReferencePlace {
+    ReferencePlace::Attributes(names.iter().map(|name| (*name).into()).collect())
 }
 
 /// Returns differences as `path: before -> after`.
@@ -106,6 +110,31 @@ fn json_in_text_is_compared() {
     assert_eq!(differences(&review), ["policy.Statement[0].Action: s3:Get -> s3:*"]);
     let review = update(json!({"before": {"p": "{\"a\":1}"}, "after": {"p": "{ \"a\": 1 }"}}));
     assert_eq!(differences(&review), ["p: {\"a\":1} -> { \"a\": 1 }"]);
+}
+
+#[test]
+fn json_texts_that_differ_by_null_members_are_a_difference() {
+    let review = update(json!({"before": {"p": "{\"a\":1}"}, "after": {"p": "{\"a\":1,\"b\":null}"}}));
+    assert_eq!(differences(&review), ["p: {\"a\":1} -> {\"a\":1,\"b\":null}"]);
+    assert_eq!(review.changes[0].unchanged, 0);
+}
+
+#[test]
+fn elements_that_only_become_sensitive_are_differences() {
+    let review = update(json!({
+        "before": {"l": ["a", "b"], "moved": ["x", "y", "z"], "o": [{"k": "v"}]},
+        "after": {"l": ["a", "b"], "moved": ["y", "x", "z"], "o": [{"k": "v"}]},
+        "before_sensitive": {"l": [false, false], "moved": [true, false, false], "o": [{}]},
+        "after_sensitive": {"l": [false, true], "moved": [false, true, true], "o": [{"k": true}]},
+    }));
+    assert_eq!(
+        differences(&review),
+        [
+            "l[1]: Sensitive -> Sensitive",
+            "moved[2]: Sensitive -> Sensitive",
+            "o[0].k: Sensitive -> Sensitive"
+        ]
+    );
 }
 
 #[test]
@@ -202,7 +231,7 @@ fn instances_with_the_same_change_form_a_group() {
     assert_eq!(volume.reason, Some(PlannedReason::EachKey));
     assert_eq!(
         *volume.causes,
-        [ReviewCause::Variable { name: "volumes".into(), attributes: Box::default() }]
+        [ReviewCause::Variable { name: "volumes".into(), source: None, through: ReferencePlace::Repetition }]
     );
 }
 
@@ -222,8 +251,11 @@ fn the_dangerous_change_is_first() {
 fn causes_of_a_cascade_are_found() {
     let json = five_plan("cascade");
     let facts = ConfigurationFacts {
-        positions: [("aws_vpc.main".to_owned(), SourcePosition { file: "main.tf".into(), line: 7 })].into(),
+        positions: [("aws_vpc.main", 7), ("var.cidr", 2)]
+            .map(|(name, line)| (name.to_owned(), SourcePosition { file: "main.tf".into(), line }))
+            .into(),
         locals: vec![LocalReferences { module: String::new(), name: "x".into(), references: vec![] }],
+        ..ConfigurationFacts::default()
     };
     let review = Review::from_json("t", json.as_bytes(), &facts).unwrap();
     let find = |address: &str| review.changes.iter().find(|change| &*change.address == address).unwrap();
@@ -231,13 +263,17 @@ fn causes_of_a_cascade_are_found() {
     assert_eq!(vpc.source.as_ref().unwrap().line, 7);
     assert_eq!(
         *vpc.causes,
-        [ReviewCause::Variable { name: "cidr".into(), attributes: Box::new(["cidr_block".into()]) }]
+        [ReviewCause::Variable {
+            name: "cidr".into(),
+            source: Some(SourcePosition { file: "main.tf".into(), line: 2 }),
+            through: attributes(&["cidr_block"]),
+        }]
     );
     let subnet = find("aws_subnet.private[2]");
-    let [ReviewCause::Upstream { resource, change: Some(change), attributes }] = &*subnet.causes else {
+    let [ReviewCause::Upstream { resource, change: Some(change), through }] = &*subnet.causes else {
         panic!("{:?}", subnet.causes)
     };
-    assert_eq!((&**resource, &*attributes[0]), ("aws_vpc.main", "vpc_id"));
+    assert_eq!((&**resource, through), ("aws_vpc.main", &attributes(&["vpc_id"])));
     assert_eq!(&*review.change(*change).unwrap().address, "aws_vpc.main");
     let root = review.dependencies.find("aws_vpc.main").unwrap();
     assert_eq!(review.dependencies.affected(root).len(), 3);
@@ -357,4 +393,167 @@ fn results_of_checks_are_counted_and_failures_are_findings() {
         [("Check failed", "check.website"), ("Condition of an output could not be evaluated", "output.url"),]
     );
     assert_eq!(*review.findings[0].messages[0], *"The website does not respond.");
+}
+
+#[test]
+fn members_with_rare_values_are_the_first_variant() {
+    let json = testing::plan_with_differing_members();
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    let rules = review.groups.iter().find(|group| &*group.type_name == "aws_security_group_rule").unwrap();
+    assert!(!rules.is_uniform());
+    let varying: Vec<&str> =
+        rules.varying().into_iter().map(|index| rules.attributes[index].path.as_str()).collect();
+    assert_eq!(varying, ["cidr"]);
+    let variants = review.variants(rules);
+    assert_eq!(variants.iter().map(Vec::len).collect::<Vec<_>>(), [1, 29]);
+    let odd = review.change(variants[0][0]).unwrap();
+    assert_eq!(&*odd.address, testing::ODD_RULE.0);
+}
+
+#[test]
+fn members_of_a_group_have_equal_reasons_and_causes() {
+    let json = testing::plan_with_differing_members();
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    let sizes: Vec<(&str, ChangeClass, usize)> =
+        review.groups.iter().map(|group| (&*group.type_name, group.class(), group.members.len())).collect();
+    assert_eq!(
+        sizes,
+        [
+            ("aws_iam_user", ChangeClass::Destroy, 1),
+            ("aws_iam_user", ChangeClass::Destroy, 1),
+            ("aws_instance", ChangeClass::Destroy, 3),
+            ("aws_security_group_rule", ChangeClass::Update, 30),
+            ("aws_instance", ChangeClass::Move, 3),
+            ("aws_instance", ChangeClass::Import, 3),
+        ]
+    );
+    let change = |address: &str, provider: &str| {
+        json!({"address": address, "provider_name": provider, "change": {
+            "actions": ["update"], "before": {"name": 1}, "after": {"name": 2}}})
+    };
+    let mut document = plan(json!([
+        change("a.b[0]", "p"),
+        change("a.b[1]", "p"),
+        change("a.c[0]", "p"),
+        change("a.c[1]", "other"),
+        change("a.d[0]", "p"),
+        change("a.e[0]", "p"),
+        change("x.source[0]", "p"),
+        change("x.source[1]", "p"),
+    ]));
+    document["configuration"] = json!({"root_module": {"resources": [
+        {"address": "a.b", "expressions": {"name": {"references": ["x.source.name", "x.source"]}}},
+        {"address": "a.d", "expressions": {"name": {"references": ["var.x"]}}},
+        {"address": "a.e", "expressions": {"name": {"references": ["var.x"]}}}
+    ]}});
+    let position = |line| SourcePosition { file: "main.tf".into(), line };
+    let facts = ConfigurationFacts {
+        positions: [("a.d".to_owned(), position(1)), ("a.e".to_owned(), position(2))].into(),
+        ..ConfigurationFacts::default()
+    };
+    let review = Review::from_json("t", document.to_string().as_bytes(), &facts).unwrap();
+    let mut groups: Vec<Vec<&str>> = review
+        .groups
+        .iter()
+        .map(|group| review.members(group).map(|(_, change)| &*change.address).collect())
+        .collect();
+    groups.sort();
+    assert_eq!(
+        groups,
+        [
+            vec!["a.b[0]", "a.b[1]"],
+            vec!["a.c[0]"],
+            vec!["a.c[1]"],
+            vec!["a.d[0]", "a.e[0]"],
+            vec!["x.source[0]", "x.source[1]"]
+        ]
+    );
+    for group in &review.groups {
+        let first = review.members(group).next().unwrap().1;
+        // The causes of a.b[0] and a.b[1] are the changes of the sources with the same keys.
+        assert_eq!(group.has_equal_causes, &*first.resource != "a.b", "{}", first.address);
+        assert_eq!(group.has_one_source, &*first.resource != "a.d", "{}", first.address);
+    }
+}
+
+#[test]
+fn replacements_name_their_trigger() {
+    let change = |address: &str, actions: Value| {
+        json!({"address": address, "change": {
+            "actions": actions, "before": {"id": "1"}, "after": {"id": "2"}}})
+    };
+    let mut triggered = change("a.b", json!(["delete", "create"]));
+    triggered["action_reason"] = json!("replace_by_triggers");
+    let document = plan(json!([triggered, change("a.trigger", json!(["update"]))]));
+    let facts = ConfigurationFacts {
+        triggers: [("a.b".to_owned(), vec!["a.trigger.id".to_owned(), "a.trigger".to_owned()])].into(),
+        ..ConfigurationFacts::default()
+    };
+    let mut document = document;
+    document["configuration"] =
+        json!({"root_module": {"resources": [{"address": "a.b"}, {"address": "a.trigger"}]}});
+    let review = Review::from_json("t", document.to_string().as_bytes(), &facts).unwrap();
+    let found = review.changes.iter().find(|change| &*change.address == "a.b").unwrap();
+    let [ReviewCause::Upstream { resource, change: Some(_), through: ReferencePlace::Trigger }] =
+        &*found.causes
+    else {
+        panic!("{:?}", found.causes)
+    };
+    assert_eq!(&**resource, "a.trigger");
+    let trigger = review.dependencies.find("a.trigger").unwrap();
+    assert_eq!(review.dependencies.affected(trigger).len(), 1);
+}
+
+#[test]
+fn calls_of_modules_are_causes_and_edges() {
+    let destroyed = |address: &str, reason: &str| {
+        json!({"address": address, "action_reason": reason, "change": {
+            "actions": ["delete"], "before": {"id": "1"}, "after": null}})
+    };
+    let mut read = json!({"address": "module.late.data.a.d", "change": {
+        "actions": ["read"], "before": null, "after": {}, "after_unknown": {"id": true}}});
+    read["action_reason"] = json!("read_because_dependency_pending");
+    let mut document = plan(json!([destroyed("module.team[\"x\"].a.b", "delete_because_no_module"), read]));
+    document["configuration"] = json!({"root_module": {"module_calls": {
+        "team": {
+            "for_each_expression": {"references": ["var.teams"]},
+            "module": {"resources": [{"address": "a.b"}]}
+        },
+        "late": {"depends_on": ["module.team"], "module": {"resources": [{"address": "data.a.d"}]}}
+    }}});
+    let review = review(&document);
+    let causes = |address: &str| &*review.changes.iter().find(|one| &*one.address == address).unwrap().causes;
+    assert_eq!(
+        *causes("module.team[\"x\"].a.b"),
+        [ReviewCause::Variable { name: "teams".into(), source: None, through: ReferencePlace::Repetition }]
+    );
+    assert_eq!(
+        *causes("module.late.data.a.d"),
+        [ReviewCause::Upstream {
+            resource: "module.team".into(),
+            change: None,
+            through: ReferencePlace::DependsOn
+        }]
+    );
+    let team = review.dependencies.find("module.team.a.b").unwrap();
+    let late = review.dependencies.find("module.late.data.a.d").unwrap();
+    assert_eq!(review.dependencies.affected(team), [late]);
+}
+
+#[test]
+fn change_of_any_instance_is_a_cause() {
+    let change = |address: String, after: i32| {
+        json!({"address": address, "change": {
+            "actions": ["update"], "before": {"name": 1, "tag": 1}, "after": {"name": after, "tag": 2}}})
+    };
+    let mut changes: Vec<Value> =
+        (0..100).map(|index| change(format!("a.many[{index}]"), 1 + i32::from(index == 99))).collect();
+    changes.push(change("a.user".to_owned(), 2));
+    let mut document = plan(json!(changes));
+    document["configuration"] = json!({"root_module": {"resources": [
+        {"address": "a.user", "expressions": {"name": {"references": ["a.many[99].name", "a.many[99]", "a.many"]}}}
+    ]}});
+    let review = review(&document);
+    let user = review.changes.iter().find(|change| &*change.address == "a.user").unwrap();
+    assert!(user.is_consequence(), "{:?}", user.causes);
 }

@@ -160,6 +160,14 @@ fn editor_opens_the_source_line() {
     tmux.types("s");
     tmux.shows("No editor is started");
     tmux.types("q");
+    // The saved plan is not trusted either.
+    project.run("plan -untrusted -var release=v2 -out=untrusted").success();
+    tmux.enters("clear; EDITOR=./editor wardian show -review untrusted");
+    tmux.shows("1 replace");
+    tmux.shows("main.tf:6");
+    tmux.types("s");
+    tmux.shows("No editor is started");
+    tmux.types("q");
     assert_restored(&tmux);
     assert_eq!(project.read("edited"), "");
 }
