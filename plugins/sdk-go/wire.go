@@ -8,6 +8,9 @@ import (
 )
 
 func markdown(text string) bindings.Description {
+	if text == "" {
+		return bindings.Description{Kind: bindings.StringKindPlain}
+	}
 	return bindings.Description{Text: text, Kind: bindings.StringKindMarkdown}
 }
 

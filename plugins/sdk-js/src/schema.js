@@ -226,7 +226,7 @@ export function schemaRecord(root) {
 }
 
 export function markdown(text) {
-  return { text, kind: "markdown" };
+  return { text, kind: text === "" ? "plain" : "markdown" };
 }
 
 export function deprecationRecord(message) {

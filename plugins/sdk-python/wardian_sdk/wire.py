@@ -37,7 +37,7 @@ def _step(step: str | int | Key) -> types.PathStep:
 
 
 def markdown(text: str) -> types.Description:
-    return types.Description(text, types.StringKind.MARKDOWN)
+    return types.Description(text, types.StringKind.MARKDOWN if text else types.StringKind.PLAIN)
 
 
 def deprecation(message: str | None) -> types.Deprecation:
