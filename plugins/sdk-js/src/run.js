@@ -14,5 +14,6 @@ export function interrupted() {
 
 /** Waits, at most until the run is interrupted. Returns whether it is interrupted. */
 export function sleep(milliseconds) {
-  return host.sleep(milliseconds);
+  // Rounded up: a wait is never shorter than requested.
+  return host.sleep(Math.max(0, Math.ceil(milliseconds)));
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Protocol
 
@@ -41,4 +42,5 @@ def interrupted() -> bool:
 
 def sleep(seconds: float) -> bool:
     """Waits, at most until the run is interrupted. Returns whether it is interrupted."""
-    return _run.sleep(max(0, round(seconds * 1000)))
+    # Rounded up: a wait is never shorter than requested.
+    return _run.sleep(max(0, math.ceil(seconds * 1000)))
