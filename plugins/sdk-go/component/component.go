@@ -13,6 +13,7 @@ import (
 	"wardian.dev/sdk-go/http"
 	"wardian.dev/sdk-go/log"
 	"wardian.dev/sdk-go/run"
+	"wardian.dev/sdk-go/shared"
 )
 
 // Export sets the provider of the component. Call it from a function init of package main.
@@ -22,10 +23,12 @@ func Export(provider sdk.Provider) {
 	bindings.ExportEphemeralResources(service)
 	bindings.ExportProviderFunctions(service)
 	http.SetSender(send)
+	shared.SetHost(hostMemory{})
 	run.SetHost(run.Host{
 		Interrupted: bindings.RunInterrupted,
 		Sleep: func(duration time.Duration) bool {
-			return bindings.RunSleep(uint64(max(0, duration.Milliseconds())))
+			// Rounded up: a wait is never shorter than requested.
+			return bindings.RunSleep(uint64(max(0, (duration + time.Millisecond - 1).Milliseconds())))
 		},
 	})
 	log.SetSink(log.Sink{

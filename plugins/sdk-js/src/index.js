@@ -6,6 +6,7 @@ export { ArgumentError, Context, DataSource, EphemeralResource, Provider, Provid
 export * as run from "./run.js";
 export { Attribute, attribute, block, schema } from "./schema.js";
 export { Service } from "./service.js";
+export * as shared from "./shared.js";
 export { typeToJson, types } from "./types.js";
 export { Unknown, isUnknown, unknown } from "./unknown.js";
 export { DynamicValue, ValueError, decode, encode } from "./value.js";

@@ -9,7 +9,7 @@ component module exports it::
     ProviderBase, EphemeralResources, ProviderFunctions = export(provider)
 """
 
-from . import http, run
+from . import http, run, shared
 from .diagnostics import Diagnostic, Key, Path, ProviderError
 from .provider import (
     ArgumentError,

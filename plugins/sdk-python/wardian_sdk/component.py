@@ -9,8 +9,9 @@ from componentize_py_types import Err
 from wit_world.imports import http as host_http
 from wit_world.imports import log as host_log
 from wit_world.imports import run as host_run
+from wit_world.imports import shared as host_shared
 
-from . import http, run
+from . import http, run, shared
 from .provider import Provider
 from .service import Service
 
@@ -85,6 +86,67 @@ def _http_error(error: Any) -> http.HttpError:
             return http.HttpError("failed", str(error.value))
 
 
+class _HostMemory:
+    def get(self, key: str) -> tuple[bytes, int] | None:
+        found = host_shared.get(key)
+        return None if found is None else (found.value, found.version)
+
+    def put(self, key: str, value: bytes, expected: shared.Expectation) -> int:
+        try:
+            return host_shared.put(key, value, _expectation(expected))
+        except Err as error:
+            raise _shared_error(error.value) from None
+
+    def remove(self, key: str, expected: shared.Expectation) -> None:
+        try:
+            host_shared.remove(key, _expectation(expected))
+        except Err as error:
+            raise _shared_error(error.value) from None
+
+    def lock(self, name: str, milliseconds: int) -> shared.HeldLock:
+        try:
+            return _HostLock(host_shared.lock(name, milliseconds))
+        except Err as error:
+            raise _shared_error(error.value) from None
+
+    def take(self, name: str, events: int, seconds: int, burst: int) -> None:
+        try:
+            host_shared.take(name, host_shared.Rate(events, seconds, burst))
+        except Err as error:
+            raise _shared_error(error.value) from None
+
+
+class _HostLock:
+    def __init__(self, held: host_shared.HeldLock) -> None:
+        self._held = held
+
+    def renew(self, milliseconds: int) -> bool:
+        return self._held.renew(milliseconds)
+
+    def release(self) -> None:
+        self._held.__exit__(None, None, None)
+
+
+def _expectation(expected: shared.Expectation) -> host_shared.Expectation:
+    match expected.state:
+        case "any":
+            return host_shared.Expectation_Any()
+        case "absent":
+            return host_shared.Expectation_Absent()
+        case _:
+            return host_shared.Expectation_Version(expected.version)
+
+
+def _shared_error(error: Any) -> shared.SharedError:
+    match error:
+        case host_shared.SharedError_Conflict():
+            return shared.SharedError("conflict")
+        case host_shared.SharedError_Limit(problem):
+            return shared.SharedError("limit", problem)
+        case _:
+            return shared.SharedError("interrupted")
+
+
 def _milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else max(1, round(seconds * 1000))
 
@@ -103,6 +165,7 @@ def export(provider: Provider) -> tuple[type, type, type]:
     ProviderFunctions = export(provider)``."""
     http.set_transport(_HostTransport())
     run.set_run(host_run)
+    shared.set_memory(_HostMemory())
     logging.basicConfig(level=logging.DEBUG, handlers=[HostLogHandler()], format="%(message)s", force=True)
     service = Service(provider, _record)
 

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
+	"time"
 
 	sdk "wardian.dev/sdk-go"
 	"wardian.dev/sdk-go/http"
 	"wardian.dev/sdk-go/log"
+	"wardian.dev/sdk-go/run"
+	"wardian.dev/sdk-go/shared"
 )
 
 // capacity is the most units that the warehouse stores.
@@ -81,6 +85,14 @@ func (item) Create(planned sdk.Object, context *sdk.Context) (sdk.Object, error)
 	}
 	state := stored(planned, context)
 	log.Info("item stored", "id", state["id"])
+	if planned.String("name") == "slow" {
+		if err := context.SavePartial(state); err != nil {
+			return nil, err
+		}
+		if run.Sleep(10 * time.Minute) {
+			return nil, sdk.Errorf("Interrupted", "The operation ended early because the run is interrupted.")
+		}
+	}
 	if planned.Int("quantity").Cmp(big.NewInt(capacity)) > 0 {
 		partial := state.With(sdk.Object{"quantity": capacity, "total": capacity})
 		full := sdk.Errorf("The warehouse is full", "Only %d units were stored.", capacity).At("quantity")
@@ -187,6 +199,40 @@ func (document) Read(config sdk.Object, _ *sdk.Context) (sdk.Object, error) {
 	}), err
 }
 
+type ticket struct{}
+
+func (ticket) Schema() sdk.Schema {
+	return sdk.Schema{
+		Description: "The next number of a queue, which begins in each run.",
+		Attributes: sdk.Attributes{
+			"queue":  {Type: sdk.String, Required: true, Description: "The name of the queue."},
+			"number": {Type: sdk.Number, Computed: true, Description: "The number."},
+		},
+	}
+}
+
+func (ticket) Read(config sdk.Object, _ *sdk.Context) (sdk.Object, error) {
+	if err := shared.PerSecond("tickets", 1000).WithBurst(100).Wait(); err != nil {
+		return nil, err
+	}
+	key := "queue/" + config.String("queue")
+	queue, err := shared.Lock(key, 10*time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	defer queue.Release()
+	number, expected := 1, shared.Absent
+	if last, exists := shared.Get(key); exists {
+		previous, err := strconv.Atoi(string(last.Bytes))
+		if err != nil {
+			return nil, err
+		}
+		number, expected = previous+1, shared.AtVersion(last.Version)
+	}
+	_, err = shared.Put(key, []byte(strconv.Itoa(number)), expected)
+	return config.With(sdk.Object{"number": number}), err
+}
+
 var inventory = sdk.Provider{
 	Schema: sdk.Schema{
 		Description: "A provider that needs no service.",
@@ -202,7 +248,9 @@ var inventory = sdk.Provider{
 		return client{prefix}, nil
 	},
 	Resources:   map[string]sdk.Resource{"inventory_item": item{}},
-	DataSources: map[string]sdk.DataSource{"inventory_lookup": lookup{}, "inventory_document": document{}},
+	DataSources: map[string]sdk.DataSource{
+		"inventory_lookup": lookup{}, "inventory_document": document{}, "inventory_ticket": ticket{},
+	},
 	Functions: map[string]sdk.Function{
 		"slug": {
 			Summary:    "Converts a name to a part of an ID.",

@@ -14,7 +14,9 @@ import {
   http,
   isUnknown,
   log,
+  run,
   schema,
+  shared,
   textOfNumber,
   typeToJson,
   types,
@@ -82,6 +84,12 @@ class Item extends Resource {
     if (planned.name === "broken") throw new TypeError("the shelf is broken");
     const state = this.#stored(planned, context);
     log.info("item stored", { id: state.id });
+    if (planned.name === "slow") {
+      context.savePartial(state);
+      if (run.sleep(600_000)) {
+        throw new ProviderError("Interrupted", "The operation ended early because the run is interrupted.");
+      }
+    }
     if (planned.quantity > CAPACITY) {
       context.savePartial({ ...state, quantity: CAPACITY, total: CAPACITY });
       throw new ProviderError("The warehouse is full", `Only ${CAPACITY} units were stored.`, ["quantity"]);
@@ -160,6 +168,30 @@ class Document extends DataSource {
   }
 }
 
+class Ticket extends DataSource {
+  schema() {
+    return schema({
+      description: "The next number of a queue, which begins in each run.",
+      attributes: {
+        queue: attribute.string().required().description("The name of the queue."),
+        number: attribute.number().computed().description("The number."),
+      },
+    });
+  }
+
+  read({ queue }) {
+    new shared.RateLimiter("tickets", { events: 1000, burst: 100 }).wait();
+    const key = `queue/${queue}`;
+    return shared.withLock(key, () => {
+      const last = shared.get(key);
+      const number = (last?.value ?? 0) + 1;
+      const expected = last === null ? shared.absent : shared.version(last.version);
+      if (shared.put(key, number, expected) === null) throw new ProviderError("The queue has changed", queue);
+      return { queue, number };
+    });
+  }
+}
+
 export const inventory = new Provider({
   schema: schema({
     description: "A provider that needs no service.",
@@ -167,7 +199,11 @@ export const inventory = new Provider({
   }),
   configure: (config) => ({ prefix: config?.prefix ?? "item" }),
   resources: { inventory_item: new Item() },
-  dataSources: { inventory_lookup: new Lookup(), inventory_document: new Document() },
+  dataSources: {
+    inventory_lookup: new Lookup(),
+    inventory_document: new Document(),
+    inventory_ticket: new Ticket(),
+  },
   functions: {
     slug: new ProviderFunction({
       summary: "Converts a name to a part of an ID.",

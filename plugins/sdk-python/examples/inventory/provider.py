@@ -29,7 +29,9 @@ from wardian_sdk import (
     map_of,
     nested,
     number,
+    run,
     set_of,
+    shared,
     string,
     type_to_json,
 )
@@ -99,6 +101,12 @@ class Item(Resource):
             raise RuntimeError("the shelf is broken")
         state = self._stored(planned, context)
         log.info("item stored", extra={"id": state["id"]})
+        if planned["name"] == "slow":
+            context.save_partial(state)
+            if run.sleep(600):
+                raise ProviderError(
+                    "Interrupted", "The operation ended early because the run is interrupted."
+                )
         if planned["quantity"] > CAPACITY:
             context.save_partial({**state, "quantity": CAPACITY, "total": CAPACITY})
             raise ProviderError("The warehouse is full", f"Only {CAPACITY} units were stored.", ("quantity",))
@@ -175,6 +183,28 @@ class Document(DataSource):
             raise ProviderError("The document could not be read", error.reason, ("url",)) from error
 
 
+class Ticket(DataSource):
+    def schema(self) -> Schema:
+        return Schema(
+            description="The next number of a queue, which begins in each run.",
+            attributes={
+                "queue": string(required=True, description="The name of the queue."),
+                "number": number(computed=True, description="The number."),
+            },
+        )
+
+    def read(self, config: State, context: Context) -> State:
+        shared.RateLimiter("tickets", events=1000, burst=100).wait()
+        key = f"queue/{config['queue']}"
+        with shared.lock(key):
+            last = shared.get(key)
+            following = 1 if last is None else last.value + 1
+            expected = shared.ABSENT if last is None else shared.version(last.version)
+            if shared.put(key, following, expected) is None:
+                raise ProviderError("The queue has changed", config["queue"])
+            return {**config, "number": following}
+
+
 def call_slug(text: str) -> str:
     result = slug(text)
     if not result:
@@ -199,7 +229,11 @@ inventory = Provider(
     ),
     configure=lambda config, context: config["prefix"] or "item",
     resources={"inventory_item": Item()},
-    data_sources={"inventory_lookup": Lookup(), "inventory_document": Document()},
+    data_sources={
+        "inventory_lookup": Lookup(),
+        "inventory_document": Document(),
+        "inventory_ticket": Ticket(),
+    },
     functions={
         "slug": ProviderFunction(
             summary="Converts a name to a part of an ID.",

@@ -2,8 +2,10 @@
 //! Python, in the directories of their SDKs; the tests in `tests/end-to-end` run all four.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use wardian_sdk::shared::{self, Expectation, RateLimiter};
 use wardian_sdk::{
     Attribute, Block, Context, DataSource, Diagnostic, Diagnostics, Dynamic, Function, FunctionError, Import,
     Object, Parameter, Provider, Resource, Result, Schema, StateUpgrader, Type, Update, Value, http, log,
@@ -157,6 +159,10 @@ impl Resource<Client> for Item {
         let quantity = plan.quantity;
         let state = plan.stored(context);
         log::write(log::Level::Info, "item stored", &[("id", state.id.as_deref().unwrap_or_default())]);
+        if state.name == "slow" {
+            context.record_state(&state)?;
+            context.sleep(Duration::from_mins(10))?;
+        }
         if quantity > CAPACITY {
             let partial = State { quantity: CAPACITY, total: Some(CAPACITY), ..state };
             context.save_partial(&partial)?;
@@ -276,6 +282,38 @@ impl DataSource<Client> for Document {
     }
 }
 
+struct Ticket;
+
+#[derive(Serialize, Deserialize)]
+struct QueueTicket {
+    queue: String,
+    number: Option<u64>,
+}
+
+impl DataSource<Client> for Ticket {
+    type State = QueueTicket;
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .description("The next number of a queue, which begins in each run.")
+            .attribute(Attribute::string("queue").required().description("The name of the queue."))
+            .attribute(Attribute::number("number").computed().description("The number."))
+    }
+
+    fn read(&self, config: QueueTicket, _: &mut Context<'_, Client>) -> Result<QueueTicket> {
+        RateLimiter::per_second("tickets", 1000).burst(100).wait()?;
+        let key = format!("queue/{}", config.queue);
+        let _queue = shared::lock(&key)?;
+        let last = shared::get::<u64>(&key)?;
+        let expected = last.as_ref().map_or(Expectation::Absent, |last| Expectation::Version(last.version));
+        let number = last.map_or(0, |last| last.value) + 1;
+        if shared::put(&key, &number, expected)?.is_none() {
+            return Err(Diagnostics::error("The queue has changed", config.queue));
+        }
+        Ok(QueueTicket { number: Some(number), ..config })
+    }
+}
+
 #[derive(Deserialize)]
 struct Config {
     prefix: Option<String>,
@@ -293,6 +331,7 @@ pub fn provider() -> Provider<Client> {
     .updatable_resource("inventory_item", Item)
     .data_source("inventory_lookup", Lookup)
     .data_source("inventory_document", Document)
+    .data_source("inventory_ticket", Ticket)
     .function(
         Function::new("slug", Type::String)
             .summary("Converts a name to a part of an ID.")
