@@ -9,6 +9,8 @@ mod bindings;
 mod build;
 mod measurement;
 mod projects;
+#[path = "../../../tests/end-to-end/tests/languages/sources.rs"]
+mod sources;
 mod toolchains;
 
 use std::fs;
@@ -44,6 +46,16 @@ impl Language {
             Self::Go => "Go",
             Self::JavaScript => "JavaScript",
             Self::Python => "Python",
+        }
+    }
+
+    /// The directory of the SDK in `plugins`.
+    fn sdk(self) -> &'static str {
+        match self {
+            Self::Rust => "sdk",
+            Self::Go => "sdk-go",
+            Self::JavaScript => "sdk-js",
+            Self::Python => "sdk-python",
         }
     }
 
@@ -102,6 +114,8 @@ impl Options {
 struct Component {
     language: Language,
     file: PathBuf,
+    /// The digest of the sources from which it was built.
+    sources: String,
     build: BuildTimes,
 }
 
@@ -132,6 +146,9 @@ impl Place<'_> {
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let target = workspace.own_target().join("interop/languages");
     let components = target.join("components");
+    if components.exists() {
+        fs::remove_dir_all(&components)?;
+    }
     fs::create_dir_all(&components)?;
     if options.only_bindings {
         bindings::write(workspace, &target)?;
@@ -143,7 +160,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     let place = Place { workspace, target: &target, wardian: &wardian };
     let toolchains = Toolchains::install(&target, &options.languages)?;
     let built = build::all(&place, &toolchains, &options.languages, &components)?;
-    record(workspace, &built)?;
+    record(&place, &built)?;
     let verdict = test::run_with(
         workspace,
         &["--test".to_owned(), "languages".to_owned()],
@@ -154,16 +171,18 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     Ok(verdict)
 }
 
-/// Replaces the recordings in the end-to-end tests.
-fn record(workspace: &Workspace, components: &[Component]) -> Result<()> {
-    let recordings = workspace.root.join("tests/end-to-end/tests/languages/components");
+/// Replaces the recordings in the end-to-end tests, and the digests of their sources.
+fn record(place: &Place<'_>, components: &[Component]) -> Result<()> {
+    let recordings = place.workspace.root.join("tests/end-to-end/tests/languages/components");
     fs::create_dir_all(&recordings)?;
     // The provider in Rust is built for every run of the tests.
     for component in components.iter().filter(|component| component.language != Language::Rust) {
         let Some(name) = component.file.file_name() else { continue };
         let bytes = fs::metadata(&component.file)?.len();
         if bytes <= MAX_RECORDING_BYTES {
-            fs::copy(&component.file, recordings.join(name))?;
+            let recording = recordings.join(name);
+            fs::copy(&component.file, &recording)?;
+            fs::write(recording.with_extension("sources"), format!("{}\n", component.sources))?;
         } else {
             say(&format!("{} is not recorded, because it has {bytes} bytes", component.language.name()));
         }

@@ -5,15 +5,19 @@
 //! other, beginning with the state `state.json`, if it exists. `expected.json` contains the results of
 //! the provider in Rust, and `WARDIAN_RECORD=1` records it.
 //!
-//! The components of Go and JavaScript are recordings in `components`. `cargo xtask interop languages`
-//! builds all components, records these two, and runs the suite with all four. The environment variable
-//! `WARDIAN_TEST_LANGUAGES` names a directory with other components.
+//! The components of Go and JavaScript are recordings in `components`, which a test compares with their
+//! sources. `cargo xtask interop languages` builds all components, records these two, and runs the suite
+//! with all four. The environment variable `WARDIAN_TEST_LANGUAGES` names a directory with other components.
 
 mod case;
 mod equal_bytes;
 mod errors;
 mod network;
 mod provider;
+mod recordings;
+mod runs;
+mod shared;
+mod sources;
 
 use wardian_end_to_end::each;
 

@@ -8,6 +8,9 @@ use wardian_end_to_end::{Project, test_guest};
 
 pub(crate) const ADDRESS: &str = "example.com/acme/inventory";
 
+/// What to do if a component is missing or stale.
+pub(crate) const REMEDY: &str = "run `cargo xtask interop languages`, which builds and records it";
+
 /// A configuration that only requires the provider.
 const REQUIREMENT: &str = r#"
 terraform {
@@ -33,8 +36,21 @@ pub(crate) enum Language {
 impl Language {
     pub(crate) const ALL: [Self; 4] = [Self::Rust, Self::Go, Self::JavaScript, Self::Python];
 
+    /// The languages whose components are recorded.
+    pub(crate) const RECORDED: [Self; 2] = [Self::Go, Self::JavaScript];
+
+    /// The directory of the SDK in `plugins`.
+    pub(crate) fn sdk(self) -> &'static str {
+        match self {
+            Self::Rust => "sdk",
+            Self::Go => "sdk-go",
+            Self::JavaScript => "sdk-js",
+            Self::Python => "sdk-python",
+        }
+    }
+
     /// The name of the component's file.
-    fn file(self) -> &'static str {
+    pub(crate) fn file(self) -> &'static str {
         match self {
             Self::Rust => "rust.wasm",
             Self::Go => "go.wasm",
@@ -63,13 +79,16 @@ pub(crate) struct Provider {
 
 impl Provider {
     /// Returns the provider in a language, whose component is compiled. Prints the reason if the component
-    /// does not exist.
+    /// does not exist; the recorded components must exist.
     pub(crate) fn find(language: Language) -> Option<Self> {
-        let component = match std::env::var_os("WARDIAN_TEST_LANGUAGES") {
-            Some(directory) => existing(PathBuf::from(directory).join(language.file())),
-            None if language == Language::Rust => test_guest("inventory"),
-            None => existing(recordings().join(language.file())),
-        };
+        let built = std::env::var_os("WARDIAN_TEST_LANGUAGES")
+            .and_then(|directory| existing(PathBuf::from(directory).join(language.file())));
+        let component = built.or_else(|| match language {
+            Language::Rust => test_guest("inventory"),
+            _ => existing(recordings().join(language.file())),
+        });
+        let is_recorded = Language::RECORDED.contains(&language);
+        assert!(component.is_some() || !is_recorded, "there is no component in {language}: {REMEDY}");
         let provider = Self { language, component: component? };
         // Otherwise, tests that run at the same time would all compile the component.
         let compiled = Language::ALL.iter().position(|one| *one == language).map(|index| &COMPILED[index]);
@@ -106,7 +125,7 @@ fn existing(path: PathBuf) -> Option<PathBuf> {
     if path.is_file() {
         return path.canonicalize().ok();
     }
-    println!("skipped: {} does not exist; `cargo xtask interop languages` builds it", path.display());
+    println!("{} does not exist: {REMEDY}", path.display());
     None
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 
 use super::bindings::WORLD;
 use super::toolchains::Toolchains;
-use super::{BuildTimes, Component, Language, Place};
+use super::{BuildTimes, Component, Language, Place, sources};
 use crate::progress::{Step, say};
 use crate::toolchain::{self, Source};
 use crate::{guests, process};
@@ -51,6 +51,7 @@ pub(super) fn all(
         let step = Step::start(&format!("Building the provider in {}", language.name()));
         let file = components.join(format!("{}.wasm", language.name().to_lowercase()));
         let builder = Builder { place, programs, file: &file, capabilities: &capabilities };
+        let sources = sources::digest(&place.sdk(language.sdk()))?;
         let build = match language {
             Language::Rust => builder.rust(),
             Language::Go => builder.go(),
@@ -60,7 +61,7 @@ pub(super) fn all(
         let build =
             build.with_context(|| format!("the component in {} could not be built", language.name()))?;
         step.done("built");
-        built.push(Component { language, file, build });
+        built.push(Component { language, file, sources, build });
     }
     Ok(built)
 }

@@ -1,6 +1,6 @@
-//! The work of a provider's author in Go, JavaScript and Python: `plugin new`, the installation of
-//! dependencies, `plugin dev` with the unit tests and the tests of the example, `plugin build` and its check,
-//! an applied example, and the time from an edit to a plan. `cargo xtask bench` measures the same in Rust.
+//! The work of a provider's author in each language: `plugin new`, the installation of dependencies,
+//! `plugin dev` without and with the unit tests and the tests of the example, an applied example, the time
+//! from an edit to a plan, and `plugin build` and its check.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,7 +21,10 @@ struct Work {
     new: Duration,
     /// The installation of the dependencies, if a command installs them.
     install: Duration,
-    develop: Duration,
+    /// The first build and plan.
+    plan: Duration,
+    /// The first build, plan and run of the tests, after the previous command.
+    test: Duration,
     edit: Duration,
     release: Duration,
     bytes: u64,
@@ -29,11 +32,11 @@ struct Work {
 
 /// Creates, builds and tests a project in each language, and returns a table of the durations.
 pub(super) fn table(place: &Place<'_>, toolchains: &Toolchains, languages: &[Language]) -> Result<String> {
-    let header = ["", "plugin new", "dependencies", "plugin dev", "edit to plan", "plugin build", "size"];
+    let header = ["", "new", "dependencies", "first plan", "first tests", "edit to plan", "build", "size"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for &language in languages {
         // The reason for a missing toolchain has been printed.
-        let Ok(Some(programs)) = toolchains.programs(language) else { continue };
+        let Ok(programs) = toolchains.programs(language) else { continue };
         let step = Step::start(&format!("Creating a provider in {}", language.name()));
         let work = measure(place, language, programs)
             .with_context(|| format!("the new provider in {} does not work", language.name()))?;
@@ -42,7 +45,8 @@ pub(super) fn table(place: &Place<'_>, toolchains: &Toolchains, languages: &[Lan
             language.name().to_owned(),
             seconds(work.new),
             seconds(work.install),
-            seconds(work.develop),
+            seconds(work.plan),
+            seconds(work.test),
             seconds(work.edit),
             seconds(work.release),
             megabytes(work.bytes),
@@ -51,7 +55,7 @@ pub(super) fn table(place: &Place<'_>, toolchains: &Toolchains, languages: &[Lan
     Ok(columns(&rows))
 }
 
-fn measure(place: &Place<'_>, language: Language, programs: &Path) -> Result<Work> {
+fn measure(place: &Place<'_>, language: Language, programs: Option<&Path>) -> Result<Work> {
     let directory = place.target.join("projects").join(language.option());
     if directory.exists() {
         fs::remove_dir_all(&directory)?;
@@ -64,21 +68,34 @@ fn measure(place: &Place<'_>, language: Language, programs: &Path) -> Result<Wor
         Language::JavaScript => "src/note.js",
         Language::Python => "bench_provider/note.py",
     };
-    let variables: Vec<(&str, OsString)> = vec![
-        // Projects in JavaScript and Python install their own programs.
-        ("PATH", path_with(programs)?),
+    let mut variables: Vec<(&str, OsString)> = vec![
+        ("CARGO_TARGET_DIR", directory.join("target").into()),
         ("GOCACHE", directory.join("go-cache").into()),
         ("GOTOOLCHAIN", "local".into()),
     ];
-    let results = project.join("build");
+    if let Some(programs) = programs {
+        // Projects in JavaScript and Python install their own programs.
+        variables.push(("PATH", path_with(programs)?));
+    }
+    let results = match language {
+        Language::Rust => directory.join("target"),
+        Language::Go | Language::JavaScript | Language::Python => project.join("build"),
+    };
     let author =
         Author { wardian: place.wardian, directory: &directory, project, results, source, variables };
     let shown = author.project.display().to_string();
-    let plugins = place.workspace.root.join("plugins");
-    let options = [format!("-language={}", language.option()), format!("-sdk-path={}", plugins.display())];
+    let options = [
+        format!("-language={}", language.option()),
+        format!("-sdk-path={}", place.sdk(language.sdk()).display()),
+    ];
     let new = author.time(&["plugin", "new", "acme/bench", &options[0], &options[1]])?;
+    if language == Language::Rust {
+        // The versions in the workspace's lock file have been downloaded.
+        fs::copy(place.workspace.root.join("Cargo.lock"), author.project.join("Cargo.lock"))?;
+    }
     let install = install_dependencies(language, &author.project)?;
-    let develop = author.time(&["plugin", "dev", &shown, "-once"])?;
+    let plan = author.time(&["plugin", "dev", &shown, "-once", "-no-tests"])?;
+    let test = author.time(&["plugin", "dev", &shown, "-once"])?;
     author.apply()?;
     let edit = author.edits()?;
     let file = directory.join("terraform-provider-bench.wasm");
@@ -88,7 +105,7 @@ fn measure(place: &Place<'_>, language: Language, programs: &Path) -> Result<Wor
     process::output(&mut author.command(&["plugin", "docs", &shown]))?;
     process::output(&mut author.command(&["plugin", "docs", &shown, "-check"]))?;
     failures_are_reported(&author, &shown)?;
-    Ok(Work { new, install, develop, edit, release, bytes: fs::metadata(&file)?.len() })
+    Ok(Work { new, install, plan, test, edit, release, bytes: fs::metadata(&file)?.len() })
 }
 
 /// Runs the commands that the README of a project names.
