@@ -16,6 +16,9 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 /// The maximum size of a response.
 const MAX_RESPONSE: u64 = 64 << 20;
 
+/// The code of the tab key.
+pub(crate) const TAB: &str = "\u{e004}";
+
 /// A browser that runs until it is dropped.
 pub(crate) struct Browser {
     driver: Child,
@@ -62,6 +65,13 @@ impl Browser {
     /// Runs the body of a function, and returns its result.
     pub(crate) fn evaluate(&self, body: &str) -> Result<Value> {
         self.command("/execute/sync", &json!({"script": body, "args": []}))
+    }
+
+    /// Presses and releases a key: a character, or a code of the WebDriver protocol such as [`TAB`].
+    pub(crate) fn press(&self, key: &str) -> Result<()> {
+        let actions = [json!({"type": "keyDown", "value": key}), json!({"type": "keyUp", "value": key})];
+        let body = json!({"actions": [{"type": "key", "id": "keyboard", "actions": actions}]});
+        self.command("/actions", &body).map(drop)
     }
 
     fn command(&self, path: &str, body: &Value) -> Result<Value> {

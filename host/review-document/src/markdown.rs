@@ -66,7 +66,7 @@ struct Section<'a> {
     start: Part,
     lines: [Part; ChangeClass::ALL.len()],
     details: [Part; ChangeClass::ALL.len()],
-    tail: [Part; 3],
+    tail: [Part; 4],
 }
 
 impl<'a> Section<'a> {
@@ -253,7 +253,7 @@ fn add_findings(section: &mut Section<'_>, budget: &mut Budget, omitted: &mut Om
     section.start.append(&part);
 }
 
-/// Adds actions, outputs and changes outside of the configuration.
+/// Adds actions, outputs, changes outside of the configuration, and the providers of all changes.
 fn add_tail(section: &mut Section<'_>, budget: &mut Budget, omitted: &mut Omissions) {
     let review = section.review;
     let actions = review.invocation_groups.iter().map(|group| actions::group(review, group));
@@ -262,6 +262,8 @@ fn add_tail(section: &mut Section<'_>, budget: &mut Budget, omitted: &mut Omissi
     add_entries(section, 0, "\n#### Actions\n\n", actions, budget, omitted);
     add_entries(section, 1, "\n#### Outputs\n\n", outputs, budget, omitted);
     add_entries(section, 2, "\n#### Changed outside of the configuration\n\n", drift, budget, omitted);
+    let providers = lines::providers(review).into_iter();
+    add_entries(section, 3, "\n#### Providers\n\n", providers, budget, omitted);
 }
 
 fn add_entries(

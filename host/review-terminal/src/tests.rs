@@ -203,7 +203,7 @@ fn differences_of_texts_are_visible() {
     screen.shows("    - old");
     screen.shows("    + new");
     // Both sides of long texts without equal lines are shown.
-    let lines = |start: &str| (0..600).map(|index| format!("{start}{index}\n")).collect::<String>();
+    let lines = |start: &str| (0..600).map(|index| format!("{start}{index}")).collect::<Vec<_>>().join("\n");
     let mut screen = Screen::new(&update(&lines("x"), &lines("y")), 80, 600);
     screen.press("\t");
     screen.shows("    - x199");

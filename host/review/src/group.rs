@@ -35,9 +35,9 @@ impl ChangeGroup {
         self.kind.class()
     }
 
-    /// Whether the values of all members are equal.
+    /// Whether all members change in the same way: see [`GroupAttribute::differs`].
     pub fn is_uniform(&self) -> bool {
-        !self.attributes.iter().any(GroupAttribute::varies)
+        !self.attributes.iter().any(GroupAttribute::differs)
     }
 
     /// Returns the indexes of the attributes whose values are not equal in all members. The attributes of
@@ -47,17 +47,23 @@ impl ChangeGroup {
         attributes.filter(|(_, attribute)| attribute.varies()).map(|(index, _)| index).collect()
     }
 
-    /// Returns the members by their values, the rarest values first.
+    /// Returns the indexes of the attributes that do not change in the same way in all members.
+    pub fn differing(&self) -> Vec<usize> {
+        let attributes = self.attributes.iter().enumerate();
+        attributes.filter(|(_, attribute)| attribute.differs()).map(|(index, _)| index).collect()
+    }
+
+    /// Returns the members by the values of the differing attributes, the rarest values first.
     pub(crate) fn variants(&self, changes: &[ReviewedChange]) -> Vec<Vec<ChangeId>> {
-        let varying = self.varying();
-        if varying.is_empty() {
+        let differing = self.differing();
+        if differing.is_empty() {
             return vec![self.members.clone()];
         }
         let mut variants: Vec<Vec<ChangeId>> = Vec::new();
         let mut known: HashMap<Vec<Values<'_>>, usize> = HashMap::new();
         for id in &self.members {
             let Some(change) = changes.get(id.index()) else { continue };
-            let values = varying.iter().filter_map(|index| change.attributes.get(*index));
+            let values = differing.iter().filter_map(|index| change.attributes.get(*index));
             let values = values.map(|one| (one.before.as_ref(), one.after.as_ref())).collect();
             let index = *known.entry(values).or_insert(variants.len());
             match variants.get_mut(index) {
@@ -86,6 +92,12 @@ impl GroupAttribute {
     /// Whether the values of the members differ.
     pub fn varies(&self) -> bool {
         self.before == GroupValue::Varies || self.after == GroupValue::Varies
+    }
+
+    /// Whether the members do not change in the same way. Old values that become unknown, such as IDs of
+    /// replaced objects, make no difference.
+    pub fn differs(&self) -> bool {
+        self.varies() && self.after != GroupValue::Same(Some(ReviewedValue::Unknown))
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::browser::{self, Browser};
+use crate::browser::{self, Browser, TAB};
 use crate::process;
 use crate::progress::say;
 use crate::review_plans::{self, ReviewPlan};
@@ -71,15 +71,21 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
         check_first_screen(&browser, &place, plan)?;
     }
     check_filters(&browser, &place)?;
+    check_hidden_attributes(&browser, &place)?;
+    check_differing_members(&browser, &place)?;
     check_links(&browser, &place)?;
+    check_tab_order(&browser, &place)?;
     check_accessibility(&browser, &place)?;
     check_directions(&browser, &place)?;
     check_actions(&browser, &place)?;
     for name in ["hostile", "several"] {
         check_hostile(&browser, &place, name)?;
     }
-    drop(browser);
     ensure!(requests.load(Ordering::SeqCst) == 0, "the page sent a request");
+    // The browser reports that there is no response, but the request is counted.
+    let _ = browser.open("http://attacker.invalid/control");
+    ensure!(requests.load(Ordering::SeqCst) > 0, "a request of the browser was not counted");
+    drop(browser);
     say("hostile: no script ran, no request was sent");
     check_without_script(&place)?;
     screenshots(workspace, &place)?;
@@ -183,21 +189,86 @@ fn check_filters(browser: &Browser, place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Follows a reference to a change, which is then visible and has the focus.
+/// Hides an attribute. Changes that destroy objects remain, also those that replace them.
+fn check_hidden_attributes(browser: &Browser, place: &Path) -> Result<()> {
+    browser.open(&url(place, "drift"))?;
+    for (body, expected) in [
+        ("return kinds() + ': ' + status();", "create replace update: 42 of 42 changes"),
+        ("toggle('attribute', 'cidr'); return kinds() + ': ' + status();", "create replace: 2 of 42 changes"),
+        (
+            "toggle('attribute', 'engine_version'); return kinds() + ': ' + status();",
+            "create replace: 2 of 42 changes",
+        ),
+    ] {
+        expect(browser, body, expected)?;
+    }
+    say("hidden attributes: no replacement is hidden");
+    Ok(())
+}
+
+/// Checks that the member of a group with a rare value is the first one, and that its value is visible.
+fn check_differing_members(browser: &Browser, place: &Path) -> Result<()> {
+    browser.open(&url(place, "differing"))?;
+    for (body, expected) in [
+        (
+            "document.querySelectorAll('details').forEach((part) => { part.open = true; });
+             const rules = [...document.querySelectorAll('article.update .members > li')];
+             return rules.length + ': ' + rules[0].textContent.replace(/\\s+/g, ' ').trim();",
+            "30: aws_security_group_rule.rule[17]cidr - \"192.168.0.0/16\" becomes→ + \"0.0.0.0/0\"",
+        ),
+        ("search('0.0.0.0/0'); return kinds() + ': ' + status();", "update: 1 of 41 changes"),
+    ] {
+        expect(browser, body, expected)?;
+    }
+    say("groups: the member with the rare value is the first one");
+    Ok(())
+}
+
+/// Follows references to changes, which are then visible and have the focus.
 fn check_links(browser: &Browser, place: &Path) -> Result<()> {
     browser.open(&url(place, "cascade"))?;
     expect(browser, "return document.querySelectorAll('svg a').length;", "4")?;
-    evaluate(
-        browser,
-        "document.querySelector('svg a[href=\"#p0c0\"], .why a').dispatchEvent(new MouseEvent('click', {bubbles: true})); return 0;",
-    )?;
-    evaluate(browser, "location.hash = '#p0c12'; return 0;")?;
-    expect(
-        browser,
-        "return new Promise((done) => setTimeout(() => done(document.getElementById('p0c12').checkVisibility()), 50));",
-        "true",
-    )?;
-    say("links: a reference opens the change");
+    for selector in
+        ["svg a[href=\"#p0c0\"]", "article:nth-of-type(3) .why a", ".members li:nth-of-type(2) .why a"]
+    {
+        let body = format!(
+            "location.hash = '';
+             document.querySelectorAll('details').forEach((part) => {{ part.open = false; }});
+             const link = document.querySelector('{selector}');
+             link.dispatchEvent(new MouseEvent('click', {{bubbles: true, cancelable: true}}));
+             return new Promise((done) => setTimeout(() => {{
+               const target = document.getElementById(link.getAttribute('href').slice(1));
+               const summary = target.querySelector(':scope > details > summary');
+               done([
+                 location.hash === link.getAttribute('href'),
+                 target.checkVisibility(),
+                 !summary || document.activeElement === summary,
+               ].join(' '));
+             }}, 100));"
+        );
+        expect(browser, &body, "true true true")?;
+    }
+    say("links: references open the change");
+    Ok(())
+}
+
+/// Presses the tab key until the end of the page. The focus follows the order of the document.
+fn check_tab_order(browser: &Browser, place: &Path) -> Result<()> {
+    browser.open(&url(place, "cascade"))?;
+    let places = "const places = [...document.querySelectorAll('a[href], input, summary, [tabindex=\"0\"]')]
+        .filter((element) => element.checkVisibility());";
+    let count = evaluate(browser, &format!("{places} return places.length;"))?.as_u64();
+    let count = count.context("no number of elements")?;
+    ensure!(count > 10, "only {count} elements can have the focus");
+    for expected in 0..count {
+        browser.press(TAB)?;
+        let body = format!("{places} return places.indexOf(document.activeElement);");
+        expect(browser, &body, &expected.to_string()).context("after the tab key")?;
+        if expected == 0 {
+            expect(browser, "return document.activeElement.className;", "skip")?;
+        }
+    }
+    say(&format!("keyboard: the tab key visits {count} elements in their order"));
     Ok(())
 }
 

@@ -91,7 +91,7 @@ impl Omissions {
         let parts = [
             (self.changes, " changes"),
             (self.findings, " checks, warnings and accesses"),
-            (self.others, " actions, outputs and changes outside of the configuration"),
+            (self.others, " actions, outputs, changes outside of the configuration and providers"),
             (self.differences, " differences of changes"),
         ];
         for (count, words) in parts.into_iter().filter(|(count, _)| *count > 0) {
@@ -108,5 +108,20 @@ impl Omissions {
             text.push(". The comment would be too long; `show -html` shows everything._\n");
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longest_note_fits() {
+        let most = usize::MAX;
+        let omissions =
+            Omissions { changes: most, groups: most, differences: most, findings: most, others: most };
+        let length = omissions.note().len();
+        assert!(length <= Omissions::MAX_NOTE, "{length}");
+        assert!(Omissions::default().note().is_empty());
     }
 }

@@ -69,7 +69,14 @@ fn push_group(lines: &mut FencedLines, review: &Review, group: &ChangeGroup, len
         })
         .collect();
     push_changes(lines, shared.iter(), length);
-    let varying = group.varying();
+    // Their new values are not known.
+    let replaced = group.attributes.iter().filter(|attribute| attribute.varies() && !attribute.differs());
+    for attribute in replaced.take(MAX_ATTRIBUTES) {
+        let path = cut(attribute.path.as_str(), MAX_VALUE_LENGTH).0;
+        let note = if attribute.forces_replacement { " # forces replacement" } else { "" };
+        lines.push("+ ", &[path, " = (known after apply)", note]);
+    }
+    let differing = group.differing();
     let mut left = group.members.len();
     for variant in review.variants(group) {
         if lines.len() > length {
@@ -79,7 +86,7 @@ fn push_group(lines: &mut FencedLines, review: &Review, group: &ChangeGroup, len
         push_members(lines, review, group, &variant, length);
         let first = variant.first().and_then(|id| review.change(*id));
         let own =
-            first.iter().flat_map(|first| varying.iter().filter_map(|index| first.attributes.get(*index)));
+            first.iter().flat_map(|first| differing.iter().filter_map(|index| first.attributes.get(*index)));
         push_changes(lines, own, length);
     }
     if left > 0 {

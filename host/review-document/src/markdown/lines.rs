@@ -1,5 +1,7 @@
 //! The lines of groups, outputs and changes outside of the configuration.
 
+use std::collections::BTreeMap;
+
 use wardian_review::{
     ChangeClass, ChangeGroup, GroupValue, Review, ReviewedChange, ReviewedOutput, SourcePosition,
 };
@@ -182,6 +184,24 @@ pub(super) fn drift(review: &Review, change: &ReviewedChange) -> MarkdownText {
     }
     text.push("\n");
     text
+}
+
+/// Returns the lines of the providers whose objects change.
+pub(super) fn providers(review: &Review) -> Vec<MarkdownText> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for change in review.changes.iter().filter(|change| !change.provider.is_empty()) {
+        *counts.entry(&change.provider).or_default() += 1;
+    }
+    let line = |(provider, count): (&str, usize)| {
+        let mut text = MarkdownText::new();
+        text.push("- ");
+        text.push_code(provider);
+        text.push(": ");
+        text.push_number(count);
+        text.push(if count == 1 { " change\n" } else { " changes\n" });
+        text
+    };
+    counts.into_iter().map(line).collect()
 }
 
 /// Adds the first differences of attributes.

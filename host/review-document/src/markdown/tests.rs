@@ -121,7 +121,8 @@ fn omitted_parts_are_counted() {
     let text = markdown_comment(&[review("p", &json)], options);
     let shown = text.matches("- create `output-").count();
     assert!(shown > 10 && text.contains("- create `output-0` = `0`\n"), "{text}");
-    let note = format!("{} actions, outputs and changes outside of the configuration", 100 - shown);
+    let note =
+        format!("{} actions, outputs, changes outside of the configuration and providers", 100 - shown);
     assert!(text.contains(&note), "{note}:\n{text}");
 }
 
@@ -133,6 +134,7 @@ fn drift_is_listed() {
     for line in [
         "- changed: `aws_security_group_rule.rule[0]` `cidr` `\"10.0.0.0/8\"` \u{2192} `\"0.0.0.0/0\"`\n",
         "- destroyed: `aws_iam_user.ops`\n",
+        "\n#### Providers\n\n- `registry.terraform.io/hashicorp/aws`: 42 changes\n",
     ] {
         assert!(drift.contains(line), "{line}:\n{drift}");
     }

@@ -73,7 +73,10 @@ impl Writer<'_> {
             }
             let mut text = StyledLine::new("~ ", Tone::Plain)
                 .with(line(attribute.path.as_str()), Tone::Plain)
-                .with(": different values", Tone::Warning);
+                .with(": different values", if attribute.differs() { Tone::Warning } else { Tone::Dim });
+            if !attribute.differs() {
+                text.push(" → (known after apply)", Tone::Plain);
+            }
             if attribute.forces_replacement {
                 text.push("  # forces replacement", Tone::Bold);
             }
@@ -90,13 +93,13 @@ impl Writer<'_> {
 
     /// Writes the different values of the members, the rarest ones first.
     fn variants(&mut self, group: &ChangeGroup) {
-        let varying = group.varying();
+        let differing = group.differing();
         let is_shown = |index: &usize| {
             let attribute = group.attributes.get(*index);
             attribute.is_some_and(|one| !self.hidden.contains(one.path.pattern()))
         };
-        let varying: Vec<usize> = varying.into_iter().filter(is_shown).collect();
-        if varying.is_empty() {
+        let differing: Vec<usize> = differing.into_iter().filter(is_shown).collect();
+        if differing.is_empty() {
             return;
         }
         let variants = self.review.variants(group);
@@ -110,7 +113,7 @@ impl Writer<'_> {
                 count => printable!(" and {count} more"),
             };
             self.member(group, id, first, more);
-            for attribute in varying.iter().filter_map(|index| first.attributes.get(*index)) {
+            for attribute in differing.iter().filter_map(|index| first.attributes.get(*index)) {
                 self.attribute(attribute);
             }
         }

@@ -408,6 +408,12 @@ fn members_with_rare_values_are_the_first_variant() {
     assert_eq!(variants.iter().map(Vec::len).collect::<Vec<_>>(), [1, 29]);
     let odd = review.change(variants[0][0]).unwrap();
     assert_eq!(&*odd.address, testing::ODD_RULE.0);
+    // The old IDs of replaced objects make no difference.
+    let json = five_plan("cascade");
+    let review = Review::from_json("t", json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+    let instances = review.groups.iter().find(|group| &*group.type_name == "aws_instance").unwrap();
+    assert!(instances.is_uniform() && instances.varying().len() == 1, "{instances:?}");
+    assert_eq!(review.variants(instances).len(), 1);
 }
 
 #[test]

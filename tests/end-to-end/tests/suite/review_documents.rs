@@ -59,7 +59,10 @@ fn summary_has_counts_destroys_and_replacements() {
     assert!(start.contains(&"  - terraform_data.old"), "{out}");
     assert!(start.contains(&"      the resource is not in the configuration"), "{out}");
     assert!(start.contains(&"  -/+ terraform_data.network"), "{out}");
-    assert!(words(&out).contains("triggers_replace depends on var.release (main.tf:10)"), "{out}");
+    assert!(
+        words(&out).contains("triggers_replace depends on var.release, declared in main.tf:1 (main.tf:10)"),
+        "{out}"
+    );
     assert!(!out.contains("terraform_data.node") && !out.contains("topsecret"), "{out}");
     assert!(out.contains("\nPlan: 1 to add, 31 to change, 2 to destroy.\n"), "{out}");
     let shown = project.run("show -summary p").success().out;
@@ -95,6 +98,46 @@ fn concise_plan_folds_equal_changes() {
 }
 
 #[test]
+fn concise_plan_shows_values_that_differ() {
+    let rule = |odd: &str| {
+        format!(
+            "resource \"terraform_data\" \"rule\" {{\n  count = 30\n  input = count.index == 17 ? \"{odd}\" : \"10.0.0.0/8\"\n}}\n"
+        )
+    };
+    let project = Project::new(&[("main.tf", &rule("10.0.0.0/8"))]);
+    let out = project.run("plan -concise").success().out;
+    assert!(out.contains("  # 29 more objects change in the same way: "), "{out}");
+    project.write("main.tf", rule("0.0.0.0/0"));
+    let out = project.run("plan -concise").success().out;
+    assert_eq!(out.matches("# terraform_data.rule[").count(), 1, "{out}");
+    assert!(out.contains("  # 28 more objects change in the same way: "), "{out}");
+    assert!(
+        out.contains("\n  # the same, but with input = \"0.0.0.0/0\": terraform_data.rule[17]\n"),
+        "{out}"
+    );
+}
+
+#[test]
+fn causes_have_positions_and_triggers() {
+    let configuration = "variable \"release\" {\n  default = \"v1\"\n}\n\
+        resource \"terraform_data\" \"source\" {\n  input = var.release\n}\n\
+        resource \"terraform_data\" \"target\" {\n  lifecycle {\n    replace_triggered_by = [terraform_data.source]\n  }\n}\n";
+    let project = Project::new(&[("main.tf", configuration)]);
+    project.run("apply -auto-approve").success();
+    project.run("plan -var=release=v2 -out=p").success();
+    let out = words(&project.run("show -summary p").success().out);
+    assert!(
+        out.contains("replace_triggered_by requires it; replace_triggered_by contains terraform_data.source (main.tf:7)"),
+        "{out}"
+    );
+    let text = project.run("show -markdown p").success().out;
+    assert!(
+        text.contains("`input` depends on `var.release`, declared in `main.tf:1` (`main.tf:4`)"),
+        "{text}"
+    );
+}
+
+#[test]
 fn saved_plan_and_its_json_have_the_same_review() {
     let project = applied();
     project.run(&format!("plan {CHANGED} -out=p")).success();
@@ -107,7 +150,7 @@ fn saved_plan_and_its_json_have_the_same_review() {
             // As in Terraform, the attribute `output` is not sensitive, so only the new value is.
             assert!(!text.contains("topsecret-2"), "{text}");
         }
-        assert!(saved.contains("main.tf:10"), "{saved}");
+        assert!(saved.replace("</bdi>", "").contains("main.tf:10"), "{saved}");
         // The JSON document contains no positions.
         assert!(!json.contains("main.tf"), "{json}");
     }

@@ -47,7 +47,7 @@ fn apply_is_reviewed_and_approved() {
     tmux.enters("wardian apply -review -var release=v2");
     tmux.shows("1 replace");
     tmux.shows("random_pet.name");
-    tmux.shows("forces replace");
+    tmux.shows("# forces");
     assert!(tmux.has_alternate_screen());
     tmux.resize(60, 20);
     tmux.shows("?: help");
@@ -56,7 +56,7 @@ fn apply_is_reviewed_and_approved() {
     tmux.resize(10, 2);
     tmux.shows("Enlarge");
     tmux.resize(100, 30);
-    tmux.shows("forces replace");
+    tmux.shows("# forces");
     tmux.types("?");
     tmux.shows("Show these keys");
     tmux.press(&["Escape"]);
@@ -223,7 +223,7 @@ fn damaged_plans_are_rejected_before_the_view() {
     project.write("cut", &whole[..whole.len() / 2]);
     project.write("version.json", "{\"format_version\":\"9.0\",\"resource_changes\":[]}");
     let Some(tmux) = shell(&project, (80, 24)) else { return };
-    for (file, message) in [("cut", "Saved plan cannot be used"), ("version.json", "its format version is")] {
+    for (file, message) in [("cut", "Saved plan cannot be used"), ("version.json", "version is \"9.0\"")] {
         tmux.enters(&format!("clear; wardian show -review {file}; echo code=$?"));
         tmux.shows("code=1");
         tmux.shows(message);

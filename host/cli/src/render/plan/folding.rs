@@ -16,7 +16,7 @@ use crate::render::isolation::isolated;
 /// Maximum number of addresses that the note about a group contains.
 const MAX_ADDRESSES: usize = 3;
 /// Maximum number of attributes with different values in a note.
-const MAX_VARYING: usize = 4;
+const MAX_DIFFERING: usize = 4;
 /// Maximum length of a value in a note.
 const MAX_VALUE_LENGTH: usize = 200;
 
@@ -98,25 +98,25 @@ impl Folding {
 
 /// Whether the different values of the members fit into a note.
 fn are_values_short(review: &Review, group: &ChangeGroup, variants: &[Vec<ChangeId>]) -> bool {
-    let varying = group.varying();
+    let differing = group.differing();
     let is_short = |attribute: &AttributeChange| {
         [&attribute.before, &attribute.after].into_iter().flatten().all(|value| {
             let text = value_text(value);
             text.len() <= MAX_VALUE_LENGTH && !text.contains('\n')
         })
     };
-    varying.len() <= MAX_VARYING
+    differing.len() <= MAX_DIFFERING
         && variants
             .iter()
             .filter_map(|variant| review.change(*variant.first()?))
-            .all(|change| varying.iter().filter_map(|index| change.attributes.get(*index)).all(is_short))
+            .all(|change| differing.iter().filter_map(|index| change.attributes.get(*index)).all(is_short))
 }
 
 /// Appends the values of members that are not equal to those of other members.
 fn append_values(note: &mut PrintableText, review: &Review, group: &ChangeGroup, members: &[ChangeId]) {
     let Some(first) = members.first().and_then(|id| review.change(*id)) else { return };
-    let varying = group.varying();
-    let attributes = varying.iter().filter_map(|index| first.attributes.get(*index));
+    let differing = group.differing();
+    let attributes = differing.iter().filter_map(|index| first.attributes.get(*index));
     for (index, attribute) in attributes.enumerate() {
         append!(note, "{} {}", if index == 0 { "" } else { "," }, isolated(attribute.path.as_str()));
         let [before, after] =
