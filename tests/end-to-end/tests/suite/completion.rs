@@ -82,7 +82,11 @@ fn listed(project: &Project) -> Vec<String> {
 fn encrypted_plans_and_states_cause_no_prompt() {
     let project = project();
     project
-        .run_with("plan -encrypt -out=secret.plan", "", &[("WARDIAN_PLAN_PASSPHRASE", "correct horse")])
+        .run_with(
+            "plan -encrypt -var=region=x -out=secret.plan",
+            "",
+            &[("WARDIAN_PLAN_PASSPHRASE", "correct horse")],
+        )
         .success();
     let seen = project.run("completion fish -- apply s").success();
     assert_eq!((seen.out.as_str(), seen.errors.as_str()), ("secret.plan\t\n", ""));
@@ -170,6 +174,23 @@ fn zsh_completes_on_a_terminal() {
     tmux.types("wardian plan -target=null_resource.z");
     tmux.press(&["Tab"]);
     tmux.shows("-target=null_resource.zone");
+    tmux.press(&["C-u"]);
+    tmux.types("wardian plan -var-f");
+    tmux.press(&["Tab"]);
+    tmux.shows("wardian plan -var-file=");
+    tmux.press(&["C-u"]);
+    link_in_home(&project);
+    tmux.types("~/bin/wardian worksp");
+    tmux.press(&["Tab"]);
+    tmux.shows("bin/wardian workspace");
+}
+
+/// Creates a link to the program in the home directory.
+#[expect(clippy::unwrap_used, reason = "the test has failed")]
+fn link_in_home(project: &Project) {
+    let folder = project.path("home/bin");
+    fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(binary(), folder.join("wardian")).unwrap();
 }
 
 #[test]
@@ -194,6 +215,9 @@ fn fish_completes() {
     };
     assert_eq!(complete("wardian workspace sel"), "select\tSelect another workspace\n");
     assert_eq!(complete("wardian plan -var re"), "region=\tThe region\n");
+    assert!(complete("wardian plan -var-f").starts_with("-var-file=\t"));
+    link_in_home(&project);
+    assert_eq!(complete("~/bin/wardian workspace sel"), "select\tSelect another workspace\n");
     assert_eq!(complete("wardian plan -replace=null_resource.w"), "-replace=null_resource.web[\"a b\"]\n");
 }
 
@@ -206,6 +230,11 @@ fn elvish_completes_on_a_terminal() {
     tmux.types("wardian workspace select sta");
     tmux.press(&["Tab"]);
     tmux.shows("wardian workspace select stage");
+    tmux.press(&["C-u"]);
+    tmux.types("wardian plan -var-f");
+    tmux.press(&["Tab"]);
+    // Elvish quotes words with an equals sign.
+    tmux.shows("wardian plan '-var-file='");
 }
 
 #[test]
@@ -233,6 +262,7 @@ fn powershell_completes() {
     };
     assert_eq!(complete("wardian workspace sel"), "select\n");
     assert_eq!(complete("wardian workspace select sta"), "stage\n");
+    assert_eq!(complete("wardian plan -var-f"), "-var-file=\n");
 }
 
 #[test]
