@@ -7,7 +7,8 @@
 //!
 //! A recorded value is stored twice: as JSON for readers, with unknown values as `"(unknown)"`, and in
 //! MessagePack with its type, so that a call can be replayed exactly. Sensitive values are redacted in
-//! both, so a replayed call receives the placeholder instead of them.
+//! both: those that the host knows, and the attributes that a schema declares sensitive. A replayed call
+//! receives a placeholder instead of a string, and null instead of another value.
 //!
 //! Only calls that a replay can repeat contain complete arguments. The cost of a recorded call is linear in
 //! the size of its values.
@@ -75,19 +76,21 @@ const MAX_RECORDED_RESULTS: usize = 100;
 /// The recorded results of a list.
 struct ListResults {
     secrets: SensitiveValues,
+    objects: Option<Arc<Schema>>,
     recorded: Vec<Fields>,
     count: i64,
 }
 
 impl ListResults {
-    fn new(context: &CallContext) -> Self {
-        Self { secrets: context.sensitive_values().clone(), recorded: Vec::new(), count: 0 }
+    /// `objects` is the schema of the objects in the results.
+    fn new(secrets: &SensitiveValues, objects: Option<Arc<Schema>>) -> Self {
+        Self { secrets: secrets.clone(), objects, recorded: Vec::new(), count: 0 }
     }
 
     fn add(&mut self, event: &ListEvent) {
         self.count += 1;
         if self.recorded.len() < MAX_RECORDED_RESULTS {
-            let mut fields = Fields::new(&self.secrets);
+            let mut fields = Fields::new(&self.secrets, self.objects.clone());
             fields.list_event(event);
             self.recorded.push(fields);
         }
@@ -103,6 +106,22 @@ impl ListResults {
             fields.group("result", result);
         }
     }
+}
+
+/// Returns the schema of the objects in the arguments and the response of a call.
+fn schema_of(schema: &ProviderSchema, call: &str, type_name: &str) -> Option<Arc<Schema>> {
+    let types = match call {
+        "validate-provider-config" | "configure-provider" => {
+            return Some(Arc::new(schema.provider.clone()));
+        }
+        "validate-data-resource-config" | "read-data-source" => &schema.data_sources,
+        "validate-ephemeral-resource-config" | "open-ephemeral-resource" => &schema.ephemeral_resources,
+        "validate-action-config" | "plan-action" | "invoke-action" => &schema.actions,
+        "validate-list-resource-config" | "list-resource" => &schema.list_resources,
+        "call-function" | "upgrade-resource-identity" => return None,
+        _ => &schema.resources,
+    };
+    types.get(type_name).cloned()
 }
 
 struct RecordingProvider {
@@ -122,14 +141,16 @@ struct Begun<'a> {
 }
 
 impl RecordingProvider {
-    fn begin<'a>(
+    async fn begin<'a>(
         &'a self,
         context: &'a CallContext,
         call: &'static str,
         type_name: Option<&Str>,
         request: impl FnOnce(&mut Fields),
     ) -> Begun<'a> {
-        let mut fields = Fields::new(context.sensitive_values());
+        let schema = self.provider.schema(context).await.ok();
+        let schema = schema.and_then(|schema| schema_of(&schema, call, type_name.map_or("", |name| name)));
+        let mut fields = Fields::new(context.sensitive_values(), schema);
         request(&mut fields);
         let started = Instant::now();
         Begun { provider: self, context, call, type_name: type_name.cloned(), request: fields, started }
@@ -139,8 +160,7 @@ impl RecordingProvider {
 impl Begun<'_> {
     fn end(self, response: impl FnOnce(&mut Fields)) {
         let elapsed = self.started.elapsed();
-        // The response may contain values that have become sensitive during the call.
-        let mut fields = Fields::new(self.context.sensitive_values());
+        let mut fields = self.request.following();
         response(&mut fields);
         self.provider.recording.write(&CallRecord {
             plugin: &self.provider.plugin,
@@ -161,16 +181,18 @@ impl Provider for RecordingProvider {
     }
 
     async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
-        let call =
-            self.begin(context, "validate-provider-config", None, |fields| fields.value("config", &config));
+        let call = self
+            .begin(context, "validate-provider-config", None, |fields| fields.value("config", &config))
+            .await;
         let diagnostics = self.provider.validate_provider_config(context, config).await;
         call.end(|fields| fields.diagnostics(&diagnostics));
         diagnostics
     }
 
     async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
-        let call =
-            self.begin(context, "configure-provider", None, |fields| fields.value("config", &request.config));
+        let call = self
+            .begin(context, "configure-provider", None, |fields| fields.value("config", &request.config))
+            .await;
         let diagnostics = self.provider.configure(context, request).await;
         call.end(|fields| fields.diagnostics(&diagnostics));
         diagnostics
@@ -189,7 +211,8 @@ impl Provider for RecordingProvider {
             ConfigKind::Action => "validate-action-config",
         };
         let call = self
-            .begin(context, name, Some(&request.type_name), |fields| fields.value("config", &request.config));
+            .begin(context, name, Some(&request.type_name), |fields| fields.value("config", &request.config))
+            .await;
         let diagnostics = self.provider.validate_config(context, kind, request).await;
         call.end(|fields| fields.diagnostics(&diagnostics));
         diagnostics
@@ -200,10 +223,12 @@ impl Provider for RecordingProvider {
         context: &CallContext,
         request: UpgradeStateRequest,
     ) -> UpgradeStateResponse {
-        let call = self.begin(context, "upgrade-resource-state", Some(&request.type_name), |fields| {
-            fields.number("version", request.version);
-            fields.raw_state("raw_state", &request.raw);
-        });
+        let call = self
+            .begin(context, "upgrade-resource-state", Some(&request.type_name), |fields| {
+                fields.number("version", request.version);
+                fields.raw_state("raw_state", &request.raw);
+            })
+            .await;
         let response = self.provider.upgrade_resource_state(context, request).await;
         call.end(|fields| {
             fields.optional("upgraded_state", response.upgraded.as_ref());
@@ -217,10 +242,12 @@ impl Provider for RecordingProvider {
         context: &CallContext,
         request: UpgradeStateRequest,
     ) -> UpgradeStateResponse {
-        let call = self.begin(context, "upgrade-resource-identity", Some(&request.type_name), |fields| {
-            fields.number("version", request.version);
-            fields.raw_state("raw_identity", &request.raw);
-        });
+        let call = self
+            .begin(context, "upgrade-resource-identity", Some(&request.type_name), |fields| {
+                fields.number("version", request.version);
+                fields.raw_state("raw_identity", &request.raw);
+            })
+            .await;
         let response = self.provider.upgrade_resource_identity(context, request).await;
         call.end(|fields| {
             fields.optional("upgraded_identity", response.upgraded.as_ref());
@@ -234,12 +261,14 @@ impl Provider for RecordingProvider {
         context: &CallContext,
         request: ReadResourceRequest,
     ) -> ReadResourceResponse {
-        let call = self.begin(context, "read-resource", Some(&request.type_name), |fields| {
-            fields.value("current_state", &request.current_state);
-            fields.optional("current_identity", request.current_identity.as_ref());
-            fields.optional("provider_meta", request.provider_meta.as_ref());
-            fields.private("private", &request.private);
-        });
+        let call = self
+            .begin(context, "read-resource", Some(&request.type_name), |fields| {
+                fields.value("current_state", &request.current_state);
+                fields.optional("current_identity", request.current_identity.as_ref());
+                fields.optional("provider_meta", request.provider_meta.as_ref());
+                fields.private("private", &request.private);
+            })
+            .await;
         let response = self.provider.read_resource(context, request).await;
         call.end(|fields| {
             fields.optional("new_state", response.new_state.as_ref());
@@ -250,14 +279,16 @@ impl Provider for RecordingProvider {
     }
 
     async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse {
-        let call = self.begin(context, "plan-resource-change", Some(&request.type_name), |fields| {
-            fields.value("prior_state", &request.prior_state);
-            fields.value("proposed_new_state", &request.proposed_new_state);
-            fields.value("config", &request.config);
-            fields.optional("prior_identity", request.prior_identity.as_ref());
-            fields.optional("provider_meta", request.provider_meta.as_ref());
-            fields.private("prior_private", &request.prior_private);
-        });
+        let call = self
+            .begin(context, "plan-resource-change", Some(&request.type_name), |fields| {
+                fields.value("prior_state", &request.prior_state);
+                fields.value("proposed_new_state", &request.proposed_new_state);
+                fields.value("config", &request.config);
+                fields.optional("prior_identity", request.prior_identity.as_ref());
+                fields.optional("provider_meta", request.provider_meta.as_ref());
+                fields.private("prior_private", &request.prior_private);
+            })
+            .await;
         let response = self.provider.plan_resource_change(context, request).await;
         call.end(|fields| {
             fields.optional("planned_state", response.planned_state.as_ref());
@@ -268,14 +299,16 @@ impl Provider for RecordingProvider {
     }
 
     async fn apply_resource_change(&self, context: &CallContext, request: ApplyRequest) -> ApplyResponse {
-        let call = self.begin(context, "apply-resource-change", Some(&request.type_name), |fields| {
-            fields.value("prior_state", &request.prior_state);
-            fields.value("planned_state", &request.planned_state);
-            fields.value("config", &request.config);
-            fields.optional("planned_identity", request.planned_identity.as_ref());
-            fields.optional("provider_meta", request.provider_meta.as_ref());
-            fields.private("planned_private", &request.planned_private);
-        });
+        let call = self
+            .begin(context, "apply-resource-change", Some(&request.type_name), |fields| {
+                fields.value("prior_state", &request.prior_state);
+                fields.value("planned_state", &request.planned_state);
+                fields.value("config", &request.config);
+                fields.optional("planned_identity", request.planned_identity.as_ref());
+                fields.optional("provider_meta", request.provider_meta.as_ref());
+                fields.private("planned_private", &request.planned_private);
+            })
+            .await;
         let response = self.provider.apply_resource_change(context, request).await;
         call.end(|fields| {
             fields.optional("new_state", response.new_state.as_ref());
@@ -286,12 +319,14 @@ impl Provider for RecordingProvider {
     }
 
     async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse {
-        let call = self.begin(context, "import-resource-state", Some(&request.type_name), |fields| {
-            match &request.target {
-                ImportTarget::Id(id) => fields.text("id", id),
-                ImportTarget::Identity(identity) => fields.value("identity", identity),
-            }
-        });
+        let call = self
+            .begin(context, "import-resource-state", Some(&request.type_name), |fields| {
+                match &request.target {
+                    ImportTarget::Id(id) => fields.text("id", id),
+                    ImportTarget::Identity(identity) => fields.value("identity", identity),
+                }
+            })
+            .await;
         let response = self.provider.import_resource_state(context, request).await;
         call.end(|fields| {
             for imported in &response.imported {
@@ -303,17 +338,19 @@ impl Provider for RecordingProvider {
     }
 
     async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
-        let call = self.begin(context, "move-resource-state", Some(&request.target_type_name), |fields| {
-            fields.text("source_provider", &request.source_provider_address);
-            fields.text("source_type", &request.source_type_name);
-            fields.number("source_version", request.source_schema_version);
-            fields.raw_state("source_state", &request.source_state);
-            fields.private("source_private", &request.source_private);
-            if let Some((version, identity)) = &request.source_identity {
-                fields.number("source_identity_version", *version);
-                fields.raw_state("source_identity", identity);
-            }
-        });
+        let call = self
+            .begin(context, "move-resource-state", Some(&request.target_type_name), |fields| {
+                fields.text("source_provider", &request.source_provider_address);
+                fields.text("source_type", &request.source_type_name);
+                fields.number("source_version", request.source_schema_version);
+                fields.raw_state("source_state", &request.source_state);
+                fields.private("source_private", &request.source_private);
+                if let Some((version, identity)) = &request.source_identity {
+                    fields.number("source_identity_version", *version);
+                    fields.raw_state("source_identity", identity);
+                }
+            })
+            .await;
         let response = self.provider.move_resource_state(context, request).await;
         call.end(|fields| {
             fields.optional("target_state", response.target_state.as_ref());
@@ -329,9 +366,11 @@ impl Provider for RecordingProvider {
         type_name: Str,
         state: Value,
     ) -> GenerateConfigResponse {
-        let call = self.begin(context, "generate-resource-config", Some(&type_name), |fields| {
-            fields.value("state", &state);
-        });
+        let call = self
+            .begin(context, "generate-resource-config", Some(&type_name), |fields| {
+                fields.value("state", &state);
+            })
+            .await;
         let response = self.provider.generate_resource_config(context, type_name, state).await;
         call.end(|fields| {
             fields.optional("config", response.config.as_ref());
@@ -345,10 +384,12 @@ impl Provider for RecordingProvider {
         context: &CallContext,
         request: ReadDataSourceRequest,
     ) -> ReadDataSourceResponse {
-        let call = self.begin(context, "read-data-source", Some(&request.type_name), |fields| {
-            fields.value("config", &request.config);
-            fields.optional("provider_meta", request.provider_meta.as_ref());
-        });
+        let call = self
+            .begin(context, "read-data-source", Some(&request.type_name), |fields| {
+                fields.value("config", &request.config);
+                fields.optional("provider_meta", request.provider_meta.as_ref());
+            })
+            .await;
         let response = self.provider.read_data_source(context, request).await;
         call.end(|fields| {
             fields.optional("state", response.state.as_ref());
@@ -362,9 +403,11 @@ impl Provider for RecordingProvider {
         context: &CallContext,
         request: OpenEphemeralRequest,
     ) -> OpenEphemeralResponse {
-        let call = self.begin(context, "open-ephemeral-resource", Some(&request.type_name), |fields| {
-            fields.value("config", &request.config);
-        });
+        let call = self
+            .begin(context, "open-ephemeral-resource", Some(&request.type_name), |fields| {
+                fields.value("config", &request.config);
+            })
+            .await;
         let response = self.provider.open_ephemeral_resource(context, request).await;
         // The result of an ephemeral resource is a secret.
         call.end(|fields| fields.diagnostics(&response.diagnostics));
@@ -377,7 +420,7 @@ impl Provider for RecordingProvider {
         type_name: Str,
         private: PrivateBytes,
     ) -> RenewEphemeralResponse {
-        let call = self.begin(context, "renew-ephemeral-resource", Some(&type_name), |_| ());
+        let call = self.begin(context, "renew-ephemeral-resource", Some(&type_name), |_| ()).await;
         let response = self.provider.renew_ephemeral_resource(context, type_name, private).await;
         call.end(|fields| fields.diagnostics(&response.diagnostics));
         response
@@ -389,7 +432,7 @@ impl Provider for RecordingProvider {
         type_name: Str,
         private: PrivateBytes,
     ) -> PluginDiagnostics {
-        let call = self.begin(context, "close-ephemeral-resource", Some(&type_name), |_| ());
+        let call = self.begin(context, "close-ephemeral-resource", Some(&type_name), |_| ()).await;
         let diagnostics = self.provider.close_ephemeral_resource(context, type_name, private).await;
         call.end(|fields| fields.diagnostics(&diagnostics));
         diagnostics
@@ -401,11 +444,13 @@ impl Provider for RecordingProvider {
         name: Str,
         arguments: Vec<Value>,
     ) -> Result<Value, FunctionError> {
-        let call = self.begin(context, "call-function", Some(&name), |fields| {
-            for argument in &arguments {
-                fields.value("argument", argument);
-            }
-        });
+        let call = self
+            .begin(context, "call-function", Some(&name), |fields| {
+                for argument in &arguments {
+                    fields.value("argument", argument);
+                }
+            })
+            .await;
         let result = self.provider.call_function(context, name, arguments).await;
         call.end(|fields| match &result {
             Ok(value) => fields.value("result", value),
@@ -419,11 +464,13 @@ impl Provider for RecordingProvider {
         context: &CallContext,
         request: ValidateListRequest,
     ) -> PluginDiagnostics {
-        let call = self.begin(context, "validate-list-resource-config", Some(&request.type_name), |fields| {
-            fields.value("config", &request.config);
-            fields.value("include_resource_object", &request.include_resource_object);
-            fields.value("limit", &request.limit);
-        });
+        let call = self
+            .begin(context, "validate-list-resource-config", Some(&request.type_name), |fields| {
+                fields.value("config", &request.config);
+                fields.value("include_resource_object", &request.include_resource_object);
+                fields.value("limit", &request.limit);
+            })
+            .await;
         let diagnostics = self.provider.validate_list_resource_config(context, request).await;
         call.end(|fields| fields.diagnostics(&diagnostics));
         diagnostics
@@ -435,14 +482,18 @@ impl Provider for RecordingProvider {
         request: ListRequest,
         found: &mut (dyn FnMut(ListEvent) -> Continue + Send),
     ) -> PluginDiagnostics {
-        let call = self.begin(context, "list-resource", Some(&request.type_name), |fields| {
-            fields.value("config", &request.config);
-            fields.flag("include_resource_object", request.include_resource_object);
-            if let Some(limit) = request.limit {
-                fields.number("limit", i64::try_from(limit).unwrap_or(i64::MAX));
-            }
-        });
-        let mut results = ListResults::new(context);
+        let call = self
+            .begin(context, "list-resource", Some(&request.type_name), |fields| {
+                fields.value("config", &request.config);
+                fields.flag("include_resource_object", request.include_resource_object);
+                if let Some(limit) = request.limit {
+                    fields.number("limit", i64::try_from(limit).unwrap_or(i64::MAX));
+                }
+            })
+            .await;
+        let schema = self.provider.schema(context).await.ok();
+        let objects = schema.and_then(|schema| schema.resources.get(&request.type_name).cloned());
+        let mut results = ListResults::new(context.sensitive_values(), objects);
         let mut recorded = |event: ListEvent| {
             results.add(&event);
             found(event)
@@ -456,9 +507,11 @@ impl Provider for RecordingProvider {
     }
 
     async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse {
-        let call = self.begin(context, "plan-action", Some(&request.action_type), |fields| {
-            fields.value("config", &request.config);
-        });
+        let call = self
+            .begin(context, "plan-action", Some(&request.action_type), |fields| {
+                fields.value("config", &request.config);
+            })
+            .await;
         let response = self.provider.plan_action(context, request).await;
         call.end(|fields| fields.diagnostics(&response.diagnostics));
         response
@@ -470,9 +523,11 @@ impl Provider for RecordingProvider {
         request: ActionRequest,
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics {
-        let call = self.begin(context, "invoke-action", Some(&request.action_type), |fields| {
-            fields.value("config", &request.config);
-        });
+        let call = self
+            .begin(context, "invoke-action", Some(&request.action_type), |fields| {
+                fields.value("config", &request.config);
+            })
+            .await;
         let mut messages = Vec::new();
         let mut recorded = |message: String| {
             if messages.len() < MAX_RECORDED_RESULTS {

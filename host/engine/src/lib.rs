@@ -61,6 +61,7 @@ pub use evaluator::Directories;
 pub use events::{EphemeralAction, Event, Events, Silent};
 pub use function_results::CallDigest;
 pub use graph_export::{GraphNode, GraphNodeKind, export_graph, export_plan_graph};
+pub use object::sensitive::sensitive_paths;
 pub use object_secrets::ObjectSecrets;
 pub use plan::{
     Action, ActionInvocation, ActionReason, ChangeCounts, ChangeInvocations, Importing, InvocationTrigger,

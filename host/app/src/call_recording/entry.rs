@@ -1,13 +1,15 @@
 //! The format of recorded calls.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
-use wardian_plugin::{ListEvent, PluginDiagnostics, RawState, SensitiveValues, Severity};
-use wardian_value::{Path, Type, Value, View, msgpack};
+use wardian_engine::sensitive_paths;
+use wardian_plugin::{ListEvent, PluginDiagnostics, REDACTED, RawState, Schema, SensitiveValues, Severity};
+use wardian_value::{Path, PathMarks, Type, Value, View, msgpack};
 
 /// The text of an unknown value in JSON.
 const UNKNOWN: &str = "(unknown)";
@@ -75,6 +77,18 @@ impl RecordedValue {
         }
     }
 
+    /// Returns whether the values and their types are the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.json() == other.json() && self.base64() == other.base64()
+    }
+
+    fn base64(&self) -> Option<&str> {
+        match self {
+            Self::Exact { exact: base64, .. } | Self::Bytes { bytes: base64, .. } => Some(base64),
+            Self::Plain(_) => None,
+        }
+    }
+
     /// Returns the value with its type; `None` if it is not a value of the plugin protocol, or is damaged.
     pub(super) fn decode(&self) -> Option<Value> {
         match self {
@@ -98,12 +112,19 @@ impl RecordedValue {
 /// Collects the arguments or the response of a call, and redacts them.
 pub(super) struct Fields {
     secrets: SensitiveValues,
+    /// The schema of objects, whose sensitive attributes are secrets.
+    schema: Option<Arc<Schema>>,
     fields: Map<String, Json>,
 }
 
 impl Fields {
-    pub(super) fn new(secrets: &SensitiveValues) -> Self {
-        Self { secrets: secrets.clone(), fields: Map::new() }
+    pub(super) fn new(secrets: &SensitiveValues, schema: Option<Arc<Schema>>) -> Self {
+        Self { secrets: SensitiveValues::chain([secrets.clone()]), schema, fields: Map::new() }
+    }
+
+    /// Returns empty fields that have the same secrets, and those that become known later.
+    pub(super) fn following(&self) -> Self {
+        Self::new(&self.secrets, self.schema.clone())
     }
 
     pub(super) fn finish(self) -> Map<String, Json> {
@@ -122,7 +143,15 @@ impl Fields {
     }
 
     pub(super) fn value(&mut self, name: &str, value: &Value) {
-        let redacted = redacted(&value.unmark_deep(), &self.secrets);
+        let plain = value.unmark_deep();
+        let masked = match &self.schema {
+            Some(schema) => {
+                self.secrets.add_by_schema(&plain, schema);
+                masked(&plain, &sensitive_paths(&schema.block, &plain))
+            }
+            None => plain,
+        };
+        let redacted = redacted(&masked, &self.secrets);
         let json = readable(&redacted);
         let text = json.to_string();
         let checked = self.secrets.redact(&text);
@@ -181,6 +210,9 @@ impl Fields {
     }
 
     pub(super) fn raw_state(&mut self, name: &str, raw: &RawState) {
+        if let Some(schema) = &self.schema {
+            self.secrets.add_stored(raw, schema);
+        }
         match raw {
             RawState::Json(text) => self.text(name, text),
             RawState::Flatmap(map) => {
@@ -238,6 +270,23 @@ impl Fields {
     }
 }
 
+/// Returns the value without the parts at these paths: strings are replaced by a placeholder, and other
+/// values by null, because a replayed call needs values of the same type.
+fn masked(value: &Value, secret: &PathMarks) -> Value {
+    if secret.is_empty() {
+        return value.clone();
+    }
+    value.transform(&mut |path, part| {
+        let is_secret = secret.iter().any(|(secret, _)| secret == path);
+        match part.view() {
+            View::Null | View::Unknown => part,
+            View::String(_) if is_secret => Value::from(REDACTED),
+            _ if is_secret => Value::null(part.ty().clone()),
+            _ => part,
+        }
+    })
+}
+
 /// Returns the value without secrets in strings.
 fn redacted(value: &Value, secrets: &SensitiveValues) -> Value {
     value.transform(&mut |_, part| match part.view() {
@@ -276,3 +325,6 @@ fn readable(value: &Value) -> Json {
         View::Unknown => Json::from(UNKNOWN),
     }
 }
+
+#[cfg(test)]
+mod tests;

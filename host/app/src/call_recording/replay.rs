@@ -13,7 +13,7 @@ use wardian_plugin::{
 use wardian_value::{Str, Value};
 
 use super::entry::{Fields, RecordedCall, RecordedValue};
-use super::{ListResults, MAX_RECORDED_RESULTS};
+use super::{ListResults, MAX_RECORDED_RESULTS, schema_of};
 use crate::compatibility::TERRAFORM_VERSION;
 
 /// The reason why a call cannot be repeated.
@@ -48,7 +48,9 @@ pub async fn replay(
     let arguments = Arguments(call);
     let type_name = Str::new(call.type_name.as_deref().unwrap_or_default());
     let capabilities = ClientCapabilities::default();
-    let mut response = Fields::new(context.sensitive_values());
+    let schema = provider.schema(&context).await.ok();
+    let objects = schema.as_ref().and_then(|schema| schema_of(schema, &call.call, &type_name));
+    let mut response = Fields::new(context.sensitive_values(), objects);
     let kind = match call.call.as_str() {
         "validate-resource-config" => Some(ConfigKind::Resource),
         "validate-data-resource-config" => Some(ConfigKind::DataSource),
@@ -220,7 +222,8 @@ pub async fn replay(
                 include_resource_object: arguments.flag("include_resource_object")?,
                 limit,
             };
-            let mut results = ListResults::new(&context);
+            let objects = schema.and_then(|schema| schema.resources.get(&request.type_name).cloned());
+            let mut results = ListResults::new(context.sensitive_values(), objects);
             let mut found = |event: ListEvent| {
                 results.add(&event);
                 // A provider may return more results than the limit, which the engine ignores.

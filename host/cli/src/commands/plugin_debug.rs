@@ -1,14 +1,15 @@
 //! `wardian plugin debug`: prints the calls of a plugin with their arguments and responses, and repeats
 //! one of them.
 
-use std::collections::BTreeMap;
+mod difference;
+
 use std::io::BufRead as _;
 use std::path::Path;
 use std::process::Stdio;
 
 use async_trait::async_trait;
 use wardian_address::ProviderAddress;
-use wardian_app::call_recording::{RecordedCall, RecordedValue, replay};
+use wardian_app::call_recording::{RecordedCall, replay};
 use wardian_app::sentence;
 use wardian_diagnostic::system_reason;
 use wardian_files::open_regular;
@@ -137,18 +138,18 @@ async fn repeat(context: &CommandContext, arguments: &PluginDebugArguments, numb
     let repeated =
         RecordedCall { milliseconds: started.elapsed().as_secs_f64() * 1000.0, response, ..call.clone() };
     context.shell.print(call_text(context, number, &repeated));
-    let is_same = json(&repeated.response) == json(&call.response);
-    let result = if is_same {
-        "The response is the same as the recorded one."
-    } else {
-        "The response differs from the recorded one."
-    };
-    context.shell.say(printable!("\n{result}"));
-    Ok(Status::Success)
-}
-
-fn json(fields: &BTreeMap<String, RecordedValue>) -> BTreeMap<&str, &serde_json::Value> {
-    fields.iter().map(|(name, value)| (name.as_str(), value.json())).collect()
+    let differences = difference::differences(&call.response, &repeated.response);
+    if differences.is_empty() {
+        context.shell.say("\nThe response is the same as the recorded one.");
+        return Ok(Status::Success);
+    }
+    let mut text = PrintableText::new();
+    append_line!(text, "\nThe response differs from the recorded one:");
+    for difference in &differences {
+        append_line!(text, "  {difference}");
+    }
+    context.shell.print(text);
+    Ok(Status::Failed)
 }
 
 /// Reads recorded calls.
