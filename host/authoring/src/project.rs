@@ -17,6 +17,7 @@ mod cargo;
 mod error;
 mod go;
 mod javascript;
+mod process_group;
 mod program;
 mod python;
 mod settings;
@@ -28,6 +29,7 @@ use wardian_address::ProviderAddress;
 
 pub use self::cargo::COMPONENT_TARGET;
 pub use self::error::ProjectError;
+pub use self::process_group::end_programs;
 use self::settings::Settings;
 use crate::declare::{declare, document_from_json};
 

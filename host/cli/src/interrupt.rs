@@ -26,6 +26,29 @@ use crate::shell::{Paint, Shell, screen};
 /// # Errors
 /// Returns an error if the system does not allow it.
 pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
+    let (stopper, signal) = stop_channel();
+    let shell = Arc::clone(shell);
+    start(move |runtime, requests| wait(runtime, requests, &stopper, &shell))?;
+    Ok(signal)
+}
+
+/// Lets a signal end this process together with the build tools that it runs, to which a terminal does not send
+/// Ctrl-C.
+///
+/// # Errors
+/// Returns an error if the system does not allow it.
+pub(crate) fn end_with_build_tools() -> Result<(), Failure> {
+    start(|runtime, requests| {
+        runtime.block_on(requests.next());
+        wardian_authoring::project::end_programs();
+        std::process::exit(1);
+    })
+}
+
+/// Starts a thread that receives signals.
+fn start(
+    receive: impl FnOnce(&tokio::runtime::Runtime, &mut Requests) + Send + 'static,
+) -> Result<(), Failure> {
     let failed = |error: io::Error| {
         Failure::error(
             "Signals cannot be received",
@@ -37,13 +60,11 @@ pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
         let _guard = runtime.enter();
         Requests::new().map_err(failed)?
     };
-    let (stopper, signal) = stop_channel();
-    let shell = Arc::clone(shell);
     std::thread::Builder::new()
         .name("signals".to_owned())
-        .spawn(move || wait(&runtime, &mut requests, &stopper, &shell))
+        .spawn(move || receive(&runtime, &mut requests))
         .map_err(failed)?;
-    Ok(signal)
+    Ok(())
 }
 
 fn wait(runtime: &tokio::runtime::Runtime, requests: &mut Requests, stopper: &Stopper, shell: &Shell) {

@@ -8,6 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::process::Command;
 
 use super::ProjectError;
+use super::process_group::{ProcessGroup, isolate};
 
 /// Maximum size of the output of one program that is kept.
 const MAX_OUTPUT_BYTES: u64 = 64 << 20;
@@ -44,10 +45,12 @@ impl Program {
         let mut command = Command::new(path);
         command.args(arguments).current_dir(directory).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        isolate(&mut command);
         command
     }
 
-    /// Runs a command of this program to its end. `line` receives each line of the standard error.
+    /// Runs a command of this program to its end. `line` receives each line of the standard error. If the
+    /// future is dropped, the program and its processes are killed.
     pub(super) async fn run(
         &self,
         command: &mut Command,
@@ -58,9 +61,11 @@ impl Program {
             _ => ProjectError::Program { program: self.name, source: error },
         };
         let mut child = command.spawn().map_err(failed)?;
+        let group = ProcessGroup::of(&child);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (stdout, stderr) = tokio::join!(read(stdout), read_lines(stderr, line));
         let status = child.wait().await.map_err(failed)?;
+        group.has_ended();
         Ok(ProgramOutput {
             is_success: status.success(),
             stdout: String::from_utf8_lossy(&stdout.map_err(failed)?).into_owned(),
@@ -99,5 +104,52 @@ async fn read_lines(
         if u64::try_from(text.len()).is_ok_and(|length| length < MAX_OUTPUT_BYTES) {
             text.push_str(&shown);
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const SHELL: Program = Program { name: "sh", remedy: "install it" };
+
+    /// Returns whether a process with this number exists and has not ended.
+    fn is_running(number: &str) -> bool {
+        let status = std::process::Command::new("ps").args(["-o", "stat=", "-p", number]).output().unwrap();
+        let status = String::from_utf8_lossy(&status.stdout);
+        !status.trim().is_empty() && !status.trim().starts_with('Z')
+    }
+
+    #[tokio::test]
+    async fn processes_of_a_dropped_program_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = "sleep 600 & echo $! > number.new; mv number.new number; wait";
+        let mut command = Program::command(Path::new("sh"), directory.path(), &["-c", script]);
+        let mut progress = |_: &str| ();
+        let file = directory.path().join("number");
+        let number = {
+            let run = SHELL.run(&mut command, &mut progress);
+            let started = async {
+                loop {
+                    if let Ok(number) = std::fs::read_to_string(&file) {
+                        return number.trim().to_owned();
+                    }
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            tokio::select! {
+                _ = run => panic!("the program waits for its process"),
+                number = started => number,
+            }
+        };
+        for _ in 0..500 {
+            if !is_running(&number) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the process {number} is running");
     }
 }

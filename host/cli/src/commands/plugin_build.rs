@@ -16,6 +16,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::component_file::{build, project_failure};
 use crate::failure::{Failure, Outcome, Status};
+use crate::interrupt;
 use crate::shell::{OutputKind, ViewOptions};
 
 #[async_trait(?Send)]
@@ -38,6 +39,7 @@ impl CommandSpec for PluginBuildArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &PluginBuildArguments) -> Outcome {
+    interrupt::end_with_build_tools()?;
     let project =
         Project::load(&arguments.directory).await.map_err(|error| project_failure(context, &error))?;
     let shell = &context.shell;

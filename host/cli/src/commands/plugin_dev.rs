@@ -27,6 +27,7 @@ use crate::command_spec::CommandSpec;
 use crate::component_file::{build, project_failure, show_package};
 use crate::failure::{Failure, Outcome, Status};
 use crate::file_watch::FileTimes;
+use crate::interrupt;
 use crate::shell::{OutputKind, Paint, ViewOptions};
 
 /// Maximum size of the user's policy file.
@@ -52,14 +53,20 @@ impl CommandSpec for PluginDevArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &PluginDevArguments) -> Outcome {
+    interrupt::end_with_build_tools()?;
     let project =
         Project::load(&arguments.directory).await.map_err(|error| project_failure(context, &error))?;
     let mut session = Session::new(context, arguments, project)?;
     loop {
         // A file that changes while the project is built is noticed afterwards.
         let before = session.files();
-        let status = match session.round().await {
-            Ok(status) => status,
+        let status = match session.round(&before).await {
+            Ok(Some(status)) => status,
+            // A change ended the round.
+            Ok(None) => {
+                context.shell.say("\nA file has changed, so the tests were stopped.\n");
+                continue;
+            }
             Err(failure) => context.shell.failure(&failure),
         };
         if arguments.once {
@@ -77,6 +84,8 @@ struct Session<'a> {
     project: Project,
     example: PathBuf,
     runs_tests: bool,
+    /// Whether a change of a file ends the tests.
+    watches: bool,
     no_color: bool,
     /// The directory for the files of this command.
     directory: PathBuf,
@@ -96,9 +105,16 @@ impl<'a> Session<'a> {
             return Err(Failure::error("No example configuration", detail));
         }
         let directory = project.results_directory.join("wardian-dev-session");
-        let runs_tests = !arguments.no_tests;
-        let no_color = arguments.view.no_color;
-        Ok(Self { context, project, example, runs_tests, no_color, directory, granted: None })
+        Ok(Self {
+            context,
+            project,
+            example,
+            runs_tests: !arguments.no_tests,
+            watches: !arguments.once,
+            no_color: arguments.view.no_color,
+            directory,
+            granted: None,
+        })
     }
 
     /// Returns the files whose changes start a new round.
@@ -108,8 +124,9 @@ impl<'a> Session<'a> {
         files
     }
 
-    /// Builds, plans and tests once.
-    async fn round(&mut self) -> Outcome {
+    /// Builds, plans and tests once. Returns `None` if the tests were stopped, because a file differs from
+    /// `before`.
+    async fn round(&mut self, before: &FileTimes) -> Outcome<Option<Status>> {
         let shell = &self.context.shell;
         shell.say(printable!("Building {}...", self.project.name));
         let started = Instant::now();
@@ -122,8 +139,9 @@ impl<'a> Session<'a> {
         self.grant(&bytes)?;
         self.write("cli.tfrc", &cli_configuration(&self.project.address, &component))?;
         let is_planned = self.plan().await?;
-        let is_tested = if self.runs_tests { self.test().await? } else { true };
-        Ok(if is_planned && is_tested { Status::Success } else { Status::Failed })
+        let is_tested = if self.runs_tests { self.test(before).await? } else { Some(true) };
+        let status = |is_tested| if is_planned && is_tested { Status::Success } else { Status::Failed };
+        Ok(is_tested.map(status))
     }
 
     /// Writes the development policy, which grants the capabilities that the component declares.
@@ -167,13 +185,9 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs this program in the example's directory.
-    async fn wardian(&self, arguments: &[&str]) -> Outcome<(bool, Duration)> {
-        let failed = |error: std::io::Error| {
-            Failure::error("Program cannot be started", format!("{}.", system_reason(&error)))
-        };
-        let program = std::env::current_exe().map_err(failed)?;
-        let started = Instant::now();
+    /// Starts this program in the example's directory.
+    fn wardian(&self, arguments: &[&str]) -> Outcome<tokio::process::Child> {
+        let program = std::env::current_exe().map_err(not_started)?;
         let mut command = tokio::process::Command::new(program);
         command.args(arguments).current_dir(&self.example).stdin(Stdio::null()).kill_on_drop(true);
         if self.no_color {
@@ -183,8 +197,7 @@ impl<'a> Session<'a> {
         command.env("XDG_CONFIG_HOME", self.directory.join("config"));
         command.env("WARDIAN_AUDIT", self.directory.join("audit.jsonl"));
         command.env("TF_IN_AUTOMATION", "1");
-        let status = command.status().await.map_err(failed)?;
-        Ok((status.success(), started.elapsed()))
+        command.spawn().map_err(not_started)
     }
 
     /// Plans the example.
@@ -192,19 +205,58 @@ impl<'a> Session<'a> {
         let shell = &self.context.shell;
         let name = self.example.strip_prefix(&self.project.directory).unwrap_or(&self.example);
         shell.say(printable!("\nPlanning {}...", name.display()));
-        let (is_planned, elapsed) =
-            self.wardian(&["plan", "-input=false", "-compact-warnings", "-lock=false"]).await?;
-        let (done, elapsed) = (if is_planned { "Planned" } else { "The plan failed" }, seconds(elapsed));
-        shell.say(printable!("{done} in {elapsed}."));
+        let started = Instant::now();
+        let mut plan = self.wardian(&["plan", "-input=false", "-compact-warnings", "-lock=false"])?;
+        let is_planned = plan.wait().await.map_err(not_started)?.success();
+        let done = if is_planned { "Planned" } else { "The plan failed" };
+        shell.say(printable!("{done} in {}.", seconds(started.elapsed())));
         Ok(is_planned)
     }
 
-    /// Runs the unit tests, and the tests of the example.
-    async fn test(&self) -> Outcome<bool> {
-        let shell = &self.context.shell;
-        shell.say("\nTesting...");
+    /// Runs the unit tests, and the tests of the example, until a file differs from `before`. Returns `None`
+    /// if they were stopped.
+    async fn test(&self, before: &FileTimes) -> Outcome<Option<bool>> {
+        self.context.shell.say("\nTesting...");
+        let change = async {
+            if self.watches {
+                before.next_change(|| self.files(), || false).await;
+            } else {
+                std::future::pending::<()>().await;
+            }
+        };
+        let mut change = std::pin::pin!(change);
+        let passed = tokio::select! {
+            biased;
+            () = &mut change => return Ok(None),
+            passed = self.unit_tests() => passed,
+        };
+        if !has_test_files(&self.example) {
+            return Ok(Some(passed));
+        }
         let started = Instant::now();
-        let passed = match self.project.test(&mut show_package(self.context)).await {
+        let mut tests = self.wardian(&["test"])?;
+        let ended = tokio::select! {
+            biased;
+            () = &mut change => None,
+            ended = tests.wait() => Some(ended),
+        };
+        let Some(ended) = ended else {
+            // The command destroys the objects that it has created.
+            stop(&tests);
+            tests.wait().await.map_err(not_started)?;
+            return Ok(None);
+        };
+        let is_passed = ended.map_err(not_started)?.success();
+        let done = if is_passed { "passed" } else { "failed" };
+        let time = seconds(started.elapsed());
+        self.context.shell.say(printable!("The tests of the example {done} in {time}."));
+        Ok(Some(passed && is_passed))
+    }
+
+    async fn unit_tests(&self) -> bool {
+        let shell = &self.context.shell;
+        let started = Instant::now();
+        match self.project.test(&mut show_package(self.context)).await {
             Ok(summary) => {
                 let time = seconds(started.elapsed());
                 match summary.passed {
@@ -218,15 +270,23 @@ impl<'a> Session<'a> {
                 shell.failure(&project_failure(self.context, &error));
                 false
             }
-        };
-        if !has_test_files(&self.example) {
-            return Ok(passed);
         }
-        let (is_passed, elapsed) = self.wardian(&["test"]).await?;
-        let (done, elapsed) = (if is_passed { "passed" } else { "failed" }, seconds(elapsed));
-        shell.say(printable!("The tests of the example {done} in {elapsed}."));
-        Ok(passed && is_passed)
     }
+}
+
+fn not_started(error: std::io::Error) -> Failure {
+    Failure::error("Program cannot be started", format!("{}.", system_reason(&error)))
+}
+
+/// Sends the signal that Ctrl-C sends.
+fn stop(child: &tokio::process::Child) {
+    #[cfg(unix)]
+    if let Some(process) = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
+        // The program may have ended.
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::INT);
+    }
+    #[cfg(not(unix))]
+    let _ = child;
 }
 
 /// Returns a CLI configuration with a development override.

@@ -17,6 +17,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::component_file::{FileProvider, build, project_failure};
 use crate::failure::{Failure, Outcome, Status};
+use crate::interrupt;
 use crate::render::counted::counted;
 use crate::shell::{OutputKind, ViewOptions};
 
@@ -43,6 +44,7 @@ impl CommandSpec for PluginDocsArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &PluginDocsArguments) -> Outcome {
+    interrupt::end_with_build_tools()?;
     let (directory, provider) = provider(context, arguments).await?;
     let schema = provider.schema().await?;
     let source = ProviderDocumentation {
