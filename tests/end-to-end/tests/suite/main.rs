@@ -53,6 +53,8 @@ mod native_supervision;
 mod newcomer;
 mod options;
 mod plugin_authoring;
+mod plugin_debugging;
+mod plugin_development;
 mod policy_commands;
 mod policy_learn;
 mod policy_remedies;

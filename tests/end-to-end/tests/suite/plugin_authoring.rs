@@ -1,20 +1,15 @@
-//! The commands for authors of plugins: a new project, its development, declarations, checks,
-//! documentation, and core modules.
+//! The commands for authors of plugins: a new project, declarations, checks, documentation, core modules,
+//! and releases.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use wardian_end_to_end::{Project, assert_seen_text, component_toolchain, test_guest};
+use wardian_end_to_end::{Project, assert_seen_text, test_guest};
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// The directory of the SDK in this repository.
-fn sdk() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/sdk").canonicalize().unwrap_or_default()
-}
-
 /// Lists the files below a directory, sorted.
-fn files(directory: &Path) -> Vec<String> {
+pub(crate) fn files(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![directory.to_owned()];
     while let Some(one) = pending.pop() {
@@ -127,6 +122,65 @@ fn plugin_componentize_explains_why_a_file_cannot_be_converted() {
 }
 
 #[test]
+fn plugin_componentize_writes_a_component() {
+    let project = Project::new(&[]);
+    project.write("dns.wasm", b"\0asm\x01\0\0\0");
+    project.write(
+        "dns.capabilities.json",
+        "[{\"environment\": {\"names\": [\"DNS_TOKEN\"], \"reason\": \"the API key\"}}]\n",
+    );
+    let mut text = project.run("plugin componentize dns.wasm -world=provider-plugin").success().text();
+    let line = "plugin componentize dns.wasm -world=provider-plugin -out=other.wasm";
+    text += &project.run(line).success().text();
+    // The result can be inspected. It is no provider, because the core module exports nothing.
+    text += &project.run("plugin inspect ./dns.component.wasm").success().text();
+    text += &project.run("plugin check dns.component.wasm").ended_with(1).text();
+    let read = |file: &str| std::fs::read(project.path(file)).unwrap_or_default();
+    // The bytes of the component depend on the version of a library.
+    let size = format!("{} bytes", read("dns.component.wasm").len());
+    let shown =
+        |line: &str| if line.starts_with("  sha256 ") { "  sha256    [HASH]" } else { line }.to_owned();
+    let lines: String = text.replace(&size, "[SIZE] bytes").lines().map(|line| shown(line) + "\n").collect();
+    assert_seen_text!("plugin_componentize", lines);
+    assert!(read("dns.component.wasm").starts_with(COMPONENT));
+    assert_eq!(read("dns.component.wasm"), read("other.wasm"));
+    assert_eq!(read("dns.wasm"), b"\0asm\x01\0\0\0");
+}
+
+#[test]
+fn plugin_publish_writes_the_files_of_a_release() {
+    let Some(fleet) = test_guest("fleet") else { return };
+    let project = Project::new(&[("CHANGES.md", "# Changes\n")]);
+    std::fs::copy(fleet, project.path("fleet.wasm")).unwrap_or_default();
+    let line =
+        "plugin publish -address=acme/fleet -version=1.2.0 -component=fleet.wasm -component-zip -dir=release";
+    let mut text = project.run(line).success().text();
+    // The same files are not written again.
+    text += &project.run(line).success().text();
+    for line in [
+        "plugin publish -address=acme/fleet -version=1.2.0 -component=fleet.wasm",
+        "plugin publish -address=acme/fleet -version=one -component=fleet.wasm -dir=other",
+        "plugin publish -address=acme/fleet -version=1.2.0 -component=CHANGES.md -dir=other",
+        "plugin publish -address=acme/fleet -version=1.2.0 -component=missing.wasm -dir=other",
+    ] {
+        text += &project.run(line).ended_with(1).text();
+    }
+    let mut names = files(&project.path("release"));
+    names.sort();
+    let _ = writeln!(text, "----- release\n{}", names.join("\n"));
+    assert_seen_text!("plugin_publish", without_sizes(&text));
+}
+
+/// Replaces the sizes of files in parentheses.
+fn without_sizes(text: &str) -> String {
+    let shown = |line: &str| match line.rsplit_once(" (") {
+        Some((start, end)) if end.ends_with(" bytes)") => format!("{start} ([SIZE] bytes)"),
+        _ => line.to_owned(),
+    };
+    text.lines().map(|line| shown(line) + "\n").collect()
+}
+
+#[test]
 fn plugin_check_reports_files_that_are_no_plugins() {
     let project = Project::new(&[("text.wasm", "text")]);
     project.write("nothing.wasm", COMPONENT);
@@ -214,7 +268,7 @@ fn plugin_check_and_docs_describe_a_component() {
 }
 
 /// The guests that are embedded in the binary.
-fn embedded_guest(name: &str) -> Option<PathBuf> {
+pub(crate) fn embedded_guest(name: &str) -> Option<PathBuf> {
     let guests = test_guest("http-state")?.parent()?.parent()?.to_owned();
     let file = guests.join(format!("{name}.wasm"));
     if !file.exists() {
@@ -342,103 +396,6 @@ fn plugin_docs_has_the_layout_of_published_pages() {
     }
 }
 
-/// Returns the environment in which cargo builds a project with this repository's dependencies; [`None`] if
-/// the compiler cannot build components.
-fn cargo_environment(project: &Project) -> Option<Vec<(String, String)>> {
-    let toolchain = component_toolchain()?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // The versions in this repository's lock file have been downloaded.
-    std::fs::copy(root.join("Cargo.lock"), project.path("terraform-provider-dns/Cargo.lock")).ok()?;
-    let target = root.join("target/end-to-end/authoring").display().to_string();
-    let toolchain = toolchain.map(|(name, directory)| (name, directory.display().to_string()));
-    let variables = [("CARGO_NET_OFFLINE", "true".to_owned()), ("CARGO_TARGET_DIR", target)];
-    let all = toolchain.into_iter().chain(variables);
-    Some(all.map(|(name, value)| (name.to_owned(), value)).collect())
-}
-
-/// Replaces durations, sizes and the path of the component, and removes the progress of the build.
-fn without_times(text: &str) -> String {
-    const COMPONENT: &str = "terraform_provider_dns.wasm";
-    let mut shown = String::new();
-    for line in text.lines().filter(|line| !line.starts_with("  compiling ")) {
-        let line = match line.split_once(" in ") {
-            Some((start, rest)) if rest.starts_with(|first: char| first.is_ascii_digit()) => {
-                format!("{start} in [TIME]")
-            }
-            _ if line.ends_with(COMPONENT) => format!("│    [PROJECT]/{COMPONENT}"),
-            _ => line.to_owned(),
-        };
-        shown.push_str(&line);
-        shown.push('\n');
-    }
-    shown
-}
-
-/// Functions that panic at depth.
-const DEEP_PANIC: &str = r#"
-fn find(name: &str) -> String {
-    std::env::var(name).expect("no greeting")
-}
-
-#[inline(never)]
-fn greetings(names: &str) -> String {
-    let mut all: Vec<&str> = names.split(' ').collect();
-    all.sort_by_key(|name| name.len());
-    let found: Vec<String> = all.iter().flat_map(|name| [*name].into_iter().map(|name| find(name))).collect();
-    found.join(", ")
-}
-"#;
-
-#[test]
-fn plugin_dev_builds_plans_and_tests_a_new_project() {
-    let project = Project::new(&[]);
-    let line = format!("plugin new acme/dns '-sdk-path={}'", sdk().display());
-    project.run(&line).success();
-    let Some(variables) = cargo_environment(&project) else { return };
-    let variables: Vec<(&str, &str)> =
-        variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let run = |line: &str| project.run_with(line, "", &variables);
-    let first = run("plugin dev terraform-provider-dns -once -no-color").success();
-    assert_seen_text!("plugin_dev", without_times(&first.text()));
-    run("plugin docs terraform-provider-dns").success();
-    assert_eq!(
-        files(&project.path("terraform-provider-dns/docs")),
-        ["data-sources/greeting.md", "index.md", "resources/note.md"]
-    );
-    // A mistake in the provider.
-    let note = project.read("terraform-provider-dns/src/note.rs");
-    project.write("terraform-provider-dns/src/note.rs", note.replace("plan.title)", "plan.titel)"));
-    let failed = run("plugin dev terraform-provider-dns -once -no-color").ended_with(1);
-    assert!(failed.errors.contains("Build failed"), "{}", failed.text());
-    assert!(failed.errors.contains("titel"), "{}", failed.text());
-    // A panic in the provider, below closures and adaptors of the standard library, is reported with the
-    // functions of the author, their files and lines, and nothing else.
-    project.write("terraform-provider-dns/src/note.rs", &note);
-    let greeting = project.read("terraform-provider-dns/src/greeting.rs");
-    let call = greeting.replace("format!(\"Hello, {}!\", config.name)", "greetings(&config.name)");
-    assert_ne!(call, greeting);
-    project.write("terraform-provider-dns/src/greeting.rs", call + DEEP_PANIC);
-    let failed = run("plugin dev terraform-provider-dns -once -no-color -no-tests").ended_with(1);
-    let text: String =
-        failed.errors.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
-    assert!(text.contains("no greeting"), "{}", failed.text());
-    let frames = text.split_once("Guest functions, innermost first:").unwrap_or_default().1;
-    for part in ["greeting::find at", "greeting::greetings", "DataSource>::read at", "src/greeting.rs:"] {
-        assert!(frames.contains(part), "{part}: {}", failed.text());
-    }
-    for machinery in
-        ["unwrap_failed", "panicking", "core::iter", "call_once", "alloc::", "wardian_sdk::service"]
-    {
-        assert!(!frames.contains(machinery), "{machinery}: {}", failed.text());
-    }
-    project.write("terraform-provider-dns/src/greeting.rs", greeting);
-    // A test that fails.
-    let wrong = note.replace("assert_eq!(note.get::<String>(\"id\"), \"note-a\")", "assert_eq!(1, 2)");
-    project.write("terraform-provider-dns/src/note.rs", wrong);
-    let failed = run("plugin dev terraform-provider-dns -once -no-color").ended_with(1);
-    assert!(failed.errors.contains("text_is_changed_in_place"), "{}", failed.text());
-}
-
 #[test]
 fn plugin_dev_explains_what_is_missing() {
     let project = Project::new(&[("empty/notes.txt", "")]);
@@ -466,46 +423,4 @@ fn plugin_build_explains_wrong_settings() {
         text += &project.run("plugin build dns").ended_with(1).text();
     }
     assert_seen_text!("plugin_build_settings", text);
-}
-
-const RANDOM: &str = "resource \"random_id\" \"a\" {\n  byte_length = 8\n}\n";
-
-/// Removes the durations of calls.
-fn without_milliseconds(text: &str) -> String {
-    let shown = |line: &str| match line.split_once(" (") {
-        Some((start, end)) if end.ends_with(" ms)") => format!("{start} ([TIME])"),
-        _ => line.to_owned(),
-    };
-    text.lines().map(|line| shown(line) + "\n").collect()
-}
-
-#[test]
-fn plugin_debug_prints_and_repeats_calls() {
-    let project = Project::new(&[("main.tf", RANDOM)]);
-    project.run("init").success();
-    let recorded = project.run("plugin debug hashicorp/random -- plan -no-color").success();
-    for part in ["plan-resource-change random_id.a", "\"byte_length\": 8", "(unknown)", "wardian-calls.jsonl"]
-    {
-        assert!(recorded.out.contains(part), "{part}:\n{}", recorded.text());
-    }
-    let calls = project.read("wardian-calls.jsonl");
-    let number =
-        calls.lines().position(|line| line.contains("\"plan-resource-change\"")).unwrap_or_default() + 1;
-    let Some(random) = embedded_guest("random") else { return };
-    std::fs::copy(random, project.path("random.wasm")).unwrap();
-    let repeated = project.run(&format!("plugin debug random.wasm -replay={number}")).success();
-    let mut text =
-        without_milliseconds(&repeated.text()).replace(&format!("replay={number}"), "replay=[NUMBER]");
-    text = text.replace(&format!("#{number} "), "#[NUMBER] ");
-    project.write("damaged.jsonl", "{\"call\": 3}\n");
-    for line in [
-        "plugin debug random.wasm -replay=1 -recording=damaged.jsonl",
-        "plugin debug random.wasm -replay=99",
-        "plugin debug random.wasm -replay=1 -recording=missing.jsonl",
-        "plugin debug random.wasm",
-        "plugin debug 'not an address' -- version",
-    ] {
-        text += &project.run(line).ended_with(1).text();
-    }
-    assert_seen_text!("plugin_debug", text);
 }
