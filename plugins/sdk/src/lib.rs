@@ -58,6 +58,7 @@ pub mod bindings;
 mod check;
 pub mod clock;
 mod codec;
+#[doc(hidden)]
 pub mod configured_form;
 mod context;
 mod data_source;
@@ -234,6 +235,12 @@ pub use upgrade::{MoveSource, StateUpgrader};
 
 #[doc(hidden)]
 pub use wit_bindgen::rt as wit_runtime;
+
+/// The examples of the guide and of the introduction, which `cargo test --doc` compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sdk-rust.md")]
+#[doc = include_str!("../README.md")]
+struct Guide;
 
 #[cfg(test)]
 mod tests;

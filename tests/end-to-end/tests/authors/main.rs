@@ -9,6 +9,7 @@
 mod tutorial;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -36,6 +37,9 @@ impl Reader {
     fn new(toolchain: Toolchain) -> Self {
         let home = Project::new(&[]);
         fs::create_dir(home.path("work")).unwrap();
+        // The reader has a clone of this repository in the home directory.
+        fs::create_dir(home.path("home")).unwrap();
+        symlink(root(), home.path("home/wardian")).unwrap();
         let directory = home.path("work");
         Self { home, directory, toolchain }
     }
@@ -74,7 +78,6 @@ impl Reader {
             .env("PATH", path)
             .envs(self.toolchain.clone())
             .env("CARGO_TERM_COLOR", "never")
-            .env("WARDIAN_SDK_PATH", root().join("plugins/sdk"))
             .env_remove("WARDIAN_OFFLINE")
             .env_remove("CARGO_TARGET_DIR");
         shell
