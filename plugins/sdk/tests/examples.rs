@@ -1,9 +1,10 @@
 //! Every page of the SDK's documentation has an example.
 //!
-//! The rule: each public struct, enum, trait, type, function and macro of `wardian-sdk` and `wardian-acceptance` has
-//! a code block in its own documentation, or in that of one of its methods, which rustdoc shows on the same page.
-//! Items that only the SDK's macros use are hidden (`#[doc(hidden)]`) and need none, and neither do constants and
-//! re-exports of other crates. `cargo test --doc` compiles the examples.
+//! The rule: each public struct, enum, trait, type, constant, static, function and macro of `wardian-sdk` and
+//! `wardian-acceptance` has a code block in its own documentation, or in that of one of its methods, which rustdoc
+//! shows on the same page. So not every method has an example, and neither has every module. Items that only the
+//! SDK's macros use are hidden (`#[doc(hidden)]`) and need none, and neither do re-exports of other crates.
+//! `cargo test --doc` compiles the examples.
 //!
 //! The sources are read line by line: rustfmt puts each item, attribute and closing brace on its own line.
 
@@ -13,7 +14,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const KINDS: [&str; 5] = ["struct", "enum", "trait", "fn", "type"];
+const KINDS: [&str; 7] = ["struct", "enum", "trait", "fn", "type", "const", "static"];
+
+/// Words between the first word of [`KINDS`] and the name, as in `const fn`.
+const QUALIFIERS: [&str; 4] = ["fn", "mut", "unsafe", "extern"];
 
 /// The sources of a crate.
 struct Sources {
@@ -142,9 +146,9 @@ fn items(text: &str) -> Vec<Item<'_>> {
         }
         let mut words = words(line);
         let name = match words.next() {
-            Some("pub") if !line.starts_with("pub(") => {
-                words.find(|word| KINDS.contains(word)).and_then(|_| words.next())
-            }
+            Some("pub") if !line.starts_with("pub(") => words
+                .find(|word| KINDS.contains(word))
+                .and_then(|_| words.find(|word| !QUALIFIERS.contains(word))),
             Some("macro_rules") if is_exported_macro => words.next(),
             _ => None,
         };
@@ -201,10 +205,10 @@ fn every_public_item_has_an_example() {
 
 #[test]
 fn items_and_their_examples_are_recognized() {
-    let text = "/// One.\n///\n/// ```\n/// f();\n/// ```\n#[derive(Debug)]\npub struct One;\n\n/// Two.\npub const fn two() {}\n\n\
+    let text = "/// One.\n///\n/// ```\n/// f();\n/// ```\n#[derive(Debug)]\npub struct One;\n\n/// Two.\npub const fn two() {}\n\npub const MANY: usize = 3;\n\n\
                 #[doc(hidden)]\npub struct Hidden;\n\npub(crate) struct Private;\n\n#[macro_export]\nmacro_rules! three {\n    () => {};\n}\n\n\
                 pub struct Four<T>(T);\n\nimpl<T: Clone> Four<T> {\n    /// ```\n    /// f();\n    /// ```\n    pub fn f() {}\n}\n";
     let found: Vec<(&str, bool)> = items(text).iter().map(|item| (item.name, item.has_example)).collect();
-    assert_eq!(found, [("One", true), ("two", false), ("three", false), ("Four", false)]);
+    assert_eq!(found, [("One", true), ("two", false), ("MANY", false), ("three", false), ("Four", false)]);
     assert_eq!(pages_with_examples(text), BTreeSet::from(["Four"]));
 }

@@ -11,8 +11,10 @@
 //! //! hides: json.rs
 //! ```
 //!
-//! `at` is the source text that the first error marks (`nothing` if the compiler marks only the SDK), `says` and `remedy` are parts of the message, and
-//! `hides` is text that the message must not contain. Each of them may occur several times, except `at`.
+//! `at` is the source text that the first error marks (`nothing` if the compiler marks only the SDK), `says` and
+//! `remedy` are parts of the message, and `hides` is text that the message must not contain. If the SDK cannot add
+//! a remedy to a message of the compiler, `documented` is the remedy in `docs/sdk-rust.md`. Each of them may occur
+//! several times, except `at`.
 //! `prelude.rs` precedes every case. `WARDIAN_CASE=NAME` selects a case and prints the message.
 //!
 //! `table.md` maps each mistake and trap that an author is known to have met to its test.
@@ -38,6 +40,7 @@ struct Case {
     at: String,
     says: Vec<String>,
     remedies: Vec<String>,
+    documented: Vec<String>,
     hides: Vec<String>,
 }
 
@@ -48,6 +51,7 @@ impl Case {
             at: String::new(),
             says: Vec::new(),
             remedies: Vec::new(),
+            documented: Vec::new(),
             hides: Vec::new(),
         };
         let text = fs::read_to_string(path).unwrap();
@@ -56,12 +60,14 @@ impl Case {
                 Some(("at", text)) => case.at = text.to_owned(),
                 Some(("says", text)) => case.says.push(text.to_owned()),
                 Some(("remedy", text)) => case.remedies.push(text.to_owned()),
+                Some(("documented", text)) => case.documented.push(text.to_owned()),
                 Some(("hides", text)) => case.hides.push(text.to_owned()),
                 _ => {}
             }
         }
-        let is_complete = !case.at.is_empty() && !case.says.is_empty() && !case.remedies.is_empty();
-        assert!(is_complete, "{}: `at`, `says` and `remedy` are needed", case.name);
+        let has_remedy = !case.remedies.is_empty() || !case.documented.is_empty();
+        let is_complete = !case.at.is_empty() && !case.says.is_empty() && has_remedy;
+        assert!(is_complete, "{}: `at`, `says`, and `remedy` or `documented` are needed", case.name);
         case
     }
 
@@ -84,6 +90,21 @@ impl Case {
         }
         problems
     }
+}
+
+#[test]
+fn remedies_without_a_message_are_documented() {
+    let page = fs::read_to_string(here().join("../../../../docs/sdk-rust.md")).unwrap();
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut count = 0;
+    for entry in fs::read_dir(here().join("cases")).unwrap() {
+        let case = Case::read(&entry.unwrap().path());
+        for remedy in &case.documented {
+            assert!(page.contains(remedy), "{}: docs/sdk-rust.md does not contain {remedy:?}", case.name);
+            count += 1;
+        }
+    }
+    assert!(count > 0);
 }
 
 #[test]

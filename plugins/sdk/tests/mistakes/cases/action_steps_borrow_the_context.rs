@@ -1,7 +1,8 @@
 //! The steps of an action borrow the client, although they run after the call.
 //! at: Ok(Box::new(
 //! says: lifetime may not live long enough
-//! remedy: must outlive `'static`
+//! says: must outlive `'static`
+//! documented: `Context::shared_client` returns the client as a pointer that they own
 struct Client {
     names: Vec<String>,
 }

@@ -2,7 +2,8 @@
 //! at: nothing
 //! says: cycle detected
 //! says: children: Vec<Child>
-//! remedy: parents: Vec<Parent>
+//! says: parents: Vec<Parent>
+//! documented: limit the depth, or use `Dynamic`
 #[derive(Serialize, Deserialize, Schema)]
 struct Parent {
     children: Vec<Child>,
