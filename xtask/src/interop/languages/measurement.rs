@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::{Component, columns, megabytes, optional_seconds, seconds};
 use crate::measure::{self, Measurement};
@@ -21,10 +21,13 @@ pub(super) fn table(binary: &Path, target: &Path, components: &[Component]) -> R
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for component in components {
         let name = component.language.name();
-        let project = target.join("measurement").join(name);
-        if project.exists() {
-            fs::remove_dir_all(&project)?;
+        let directory = target.join("measurement").join(name);
+        if directory.exists() {
+            fs::remove_dir_all(&directory)?;
         }
+        // A cache inside of a project would not be used.
+        let project = directory.join("project");
+        fs::create_dir_all(directory.join("home"))?;
         fs::create_dir_all(project.join("plugins"))?;
         fs::copy(&component.file, project.join("plugins/terraform-provider-inventory.wasm"))?;
         fs::write(
@@ -37,6 +40,7 @@ pub(super) fn table(binary: &Path, target: &Path, components: &[Component]) -> R
         write_configuration(&project, 1)?;
         // The first plan compiles the component; the second one reads the compiled code.
         let first = plan(binary, &project)?;
+        ensure!(directory.join("cache/code").is_dir(), "the compiled component is not in the cache");
         let second = fastest(binary, &project)?;
         write_configuration(&project, INSTANCES)?;
         let many = fastest(binary, &project)?;
@@ -79,6 +83,7 @@ fn plan(binary: &Path, project: &Path) -> Result<Measurement> {
     process::without_settings(&mut command);
     command.args(["plan", "-no-color", "-input=false"]).current_dir(project);
     command.env("TF_CLI_CONFIG_FILE", project.join("terraform.rc"));
-    command.env("XDG_CACHE_HOME", project.join("cache")).env("HOME", project).env("WARDIAN_OFFLINE", "1");
+    command.env("HOME", project.with_file_name("home")).env("WARDIAN_OFFLINE", "1");
+    command.env("WARDIAN_CACHE_DIR", project.with_file_name("cache"));
     measure::once(&mut command)
 }
