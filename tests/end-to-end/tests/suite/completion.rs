@@ -81,6 +81,7 @@ fn listed(project: &Project) -> Vec<String> {
 #[test]
 fn encrypted_plans_and_states_cause_no_prompt() {
     let project = project();
+    project.run("init").success();
     project
         .run_with(
             "plan -encrypt -var=region=x -out=secret.plan",
