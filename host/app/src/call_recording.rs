@@ -537,7 +537,9 @@ impl Provider for RecordingProvider {
         };
         let diagnostics = self.provider.invoke_action(context, request, &mut recorded).await;
         call.end(|fields| {
-            messages.iter().for_each(|message| fields.text("message", message));
+            for message in &messages {
+                fields.text("message", message);
+            }
             fields.diagnostics(&diagnostics);
         });
         diagnostics

@@ -172,7 +172,7 @@ fn pages_with_examples(text: &str) -> BTreeSet<&str> {
     let mut current = None;
     for line in text.lines() {
         if !line.starts_with([' ', '}', ')']) && !line.is_empty() {
-            let without_parameters = line.split("<").next().unwrap_or_default();
+            let without_parameters = line.split('<').next().unwrap_or_default();
             current = match words(line).next() {
                 Some("impl") if line.contains(" for ") => None,
                 // `impl<T> Name<T> {`

@@ -114,12 +114,12 @@ pub(super) struct Fields {
     secrets: SensitiveValues,
     /// The schema of objects, whose sensitive attributes are secrets.
     schema: Option<Arc<Schema>>,
-    fields: Map<String, Json>,
+    values: Map<String, Json>,
 }
 
 impl Fields {
     pub(super) fn new(secrets: &SensitiveValues, schema: Option<Arc<Schema>>) -> Self {
-        Self { secrets: SensitiveValues::chain([secrets.clone()]), schema, fields: Map::new() }
+        Self { secrets: SensitiveValues::chain([secrets.clone()]), schema, values: Map::new() }
     }
 
     /// Returns empty fields that have the same secrets, and those that become known later.
@@ -128,18 +128,18 @@ impl Fields {
     }
 
     pub(super) fn finish(self) -> Map<String, Json> {
-        self.fields
+        self.values
     }
 
     /// Adds a field. A repeated name gets a number.
     fn insert(&mut self, name: &str, value: Json) {
         let mut unique = name.to_owned();
         let mut count = 1;
-        while self.fields.contains_key(&unique) {
+        while self.values.contains_key(&unique) {
             count += 1;
             unique = format!("{name}_{count}");
         }
-        self.fields.insert(unique, value);
+        self.values.insert(unique, value);
     }
 
     pub(super) fn value(&mut self, name: &str, value: &Value) {
@@ -196,7 +196,7 @@ impl Fields {
         match str::from_utf8(bytes) {
             Ok(text) => self.text(name, text),
             Err(_) if self.has_secret(&String::from_utf8_lossy(bytes)) => {
-                self.insert(name, Json::from(value))
+                self.insert(name, Json::from(value));
             }
             Err(_) => {
                 let bytes = BASE64_STANDARD.encode(bytes);
@@ -227,7 +227,7 @@ impl Fields {
 
     /// Adds fields as one value, which readers see without its exact form.
     pub(super) fn group(&mut self, name: &str, fields: Self) {
-        let entries = fields.fields.into_iter().map(|(name, value)| {
+        let entries = fields.values.into_iter().map(|(name, value)| {
             let is_exact = |value: &Json| value.get("exact").is_some();
             let value = if is_exact(&value) { value["value"].clone() } else { value };
             (name, value)

@@ -108,6 +108,7 @@ async fn read_lines(
 }
 
 #[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 mod tests {
     use std::time::Duration;
 

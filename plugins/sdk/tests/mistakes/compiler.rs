@@ -33,7 +33,7 @@ impl Compiler {
         let libraries = std::env::current_exe().unwrap().parent().unwrap().to_owned();
         let mut compiler = Self {
             program: next_to_cargo.unwrap_or_else(|| PathBuf::from("rustc")),
-            sdk: built(&libraries, "wardian_sdk").pop().expect("the SDK is built"),
+            sdk: built(&libraries, "wardian_sdk").pop().unwrap(),
             serde: PathBuf::new(),
             libraries,
             prelude: fs::read_to_string(here.join("prelude.rs")).unwrap(),

@@ -57,7 +57,7 @@ impl Case {
         let text = fs::read_to_string(path).unwrap();
         for line in text.lines().map_while(|line| line.strip_prefix("//! ")) {
             match line.split_once(": ") {
-                Some(("at", text)) => case.at = text.to_owned(),
+                Some(("at", text)) => text.clone_into(&mut case.at),
                 Some(("says", text)) => case.says.push(text.to_owned()),
                 Some(("remedy", text)) => case.remedies.push(text.to_owned()),
                 Some(("documented", text)) => case.documented.push(text.to_owned()),

@@ -9,6 +9,8 @@
 //! sources. `cargo xtask interop languages` builds all components, records these two, and runs the suite
 //! with all four. The environment variable `WARDIAN_TEST_LANGUAGES` names a directory with other components.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 mod case;
 mod equal_bytes;
 mod errors;
@@ -29,10 +31,10 @@ fn providers_in_all_languages_have_the_same_results() {
     let providers: Vec<Provider> = Language::ALL.iter().filter_map(|one| Provider::find(*one)).collect();
     let mut cases = Case::all();
     cases.sort_by(|a, b| a.name.cmp(&b.name));
-    if std::env::var_os("WARDIAN_RECORD").is_some() {
-        if let Some(rust) = providers.iter().find(|provider| provider.language == Language::Rust) {
-            each(&cases, |case| case.record(rust));
-        }
+    if std::env::var_os("WARDIAN_RECORD").is_some()
+        && let Some(rust) = providers.iter().find(|provider| provider.language == Language::Rust)
+    {
+        each(&cases, |case| case.record(rust));
     }
     let runs: Vec<(&Case, &Provider)> =
         providers.iter().flat_map(|provider| cases.iter().map(move |case| (case, provider))).collect();

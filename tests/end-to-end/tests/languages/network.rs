@@ -17,7 +17,7 @@ fn server() -> u16 {
             for line in BufReader::new(&stream).lines() {
                 let Ok(line) = line else { break };
                 if let Some(value) = line.to_lowercase().strip_prefix("accept: ") {
-                    accept = value.to_owned();
+                    value.clone_into(&mut accept);
                 }
                 if line.is_empty() {
                     break;

@@ -125,7 +125,9 @@ fn without_times(text: &str) -> String {
                 format!("{start} in [TIME]")
             }
             // The path of the component, in a warning.
-            _ if line.ends_with(".wasm") && line.starts_with("│    ") => {
+            _ if Path::new(line).extension().is_some_and(|end| end == "wasm")
+                && line.starts_with("│    ") =>
+            {
                 format!("│    [PROJECT]/{}", line.rsplit('/').next().unwrap_or_default())
             }
             _ => line.to_owned(),
