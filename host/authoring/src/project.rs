@@ -77,7 +77,7 @@ pub struct TestSummary {
 }
 
 /// A function that receives the name of each package that is compiled.
-pub type Progress<'a> = dyn FnMut(&str) + Send + 'a;
+pub type PackageProgress<'a> = dyn FnMut(&str) + Send + 'a;
 
 impl BuildTool {
     /// Each build tool, with the file by which its projects are detected.
@@ -88,7 +88,7 @@ impl BuildTool {
         ("package.json", Self::JavaScript),
     ];
 
-    fn of(directory: &Path) -> Option<Self> {
+    fn for_directory(directory: &Path) -> Option<Self> {
         Self::ALL.iter().find(|(file, _)| directory.join(file).is_file()).map(|(_, tool)| *tool)
     }
 
@@ -109,7 +109,8 @@ impl Project {
     /// # Errors
     /// Returns an error if the directory contains no provider, or the build tool is not installed.
     pub async fn load(directory: &Path) -> Result<Self, ProjectError> {
-        let tool = BuildTool::of(directory).ok_or_else(|| ProjectError::NoProject(directory.to_owned()))?;
+        let tool = BuildTool::for_directory(directory)
+            .ok_or_else(|| ProjectError::NoProject(directory.to_owned()))?;
         let directory = std::fs::canonicalize(directory)
             .map_err(|source| ProjectError::Read { path: directory.to_owned(), source })?;
         if tool == BuildTool::Cargo {
@@ -140,7 +141,7 @@ impl Project {
     pub async fn build(
         &self,
         profile: BuildProfile,
-        progress: &mut Progress<'_>,
+        progress: &mut PackageProgress<'_>,
     ) -> Result<PathBuf, ProjectError> {
         if self.tool == BuildTool::Cargo {
             return cargo::build(self, profile, progress).await;
@@ -180,7 +181,7 @@ impl Project {
     ///
     /// # Errors
     /// Returns an error with the output of the failed tests, or with the compiler's messages.
-    pub async fn test(&self, progress: &mut Progress<'_>) -> Result<TestSummary, ProjectError> {
+    pub async fn test(&self, progress: &mut PackageProgress<'_>) -> Result<TestSummary, ProjectError> {
         let passed = match self.tool {
             BuildTool::Cargo => Some(cargo::test(self, progress).await?),
             BuildTool::Go => Some(go::test(self).await?),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wardian_printable::{PrintableText, append, printable};
 use wardian_review::{
-    AttributeChange, AttributeEffect, ChangeClass, ChangeId, ChangeKind, DifferenceLine, InvocationGroup,
+    AttributeChange, AttributeEffect, ChangeClass, ChangeId, ChangeKind, DifferenceLine, GroupedInvocations,
     PluginAccess, ReferencePlace, ReplaceOrder, ResourceId, Review, ReviewCause, ReviewWarning,
     ReviewedChange, ReviewedValue, SourcePosition, line_difference, omitted_start, omitted_starts,
 };
@@ -190,7 +190,7 @@ impl Writer<'_> {
     }
 
     /// Writes the invocations of an action. Those of one object contain the configuration.
-    fn invocations(&mut self, group: &InvocationGroup) {
+    fn invocations(&mut self, group: &GroupedInvocations) {
         let review = self.review;
         self.push(StyledLine::new(line(&group.action), Tone::Bold), 2);
         let count = group.members.len();

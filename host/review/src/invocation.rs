@@ -100,7 +100,7 @@ pub struct ActionArgument {
 /// Invocations of one action that the same event of different objects triggers, or that `-invoke`
 /// requests.
 #[derive(Clone, Debug)]
-pub struct InvocationGroup {
+pub struct GroupedInvocations {
     /// The address of the action in the configuration, without instance keys.
     pub action: Arc<str>,
     /// The event; `None` if `-invoke` requests the invocations.
@@ -142,8 +142,8 @@ impl TriggeredInvocations {
 }
 
 /// Returns the groups in the order of their first members.
-pub(crate) fn invocation_groups(invocations: &[ReviewedInvocation]) -> Vec<InvocationGroup> {
-    let mut groups: Vec<InvocationGroup> = Vec::new();
+pub(crate) fn invocation_groups(invocations: &[ReviewedInvocation]) -> Vec<GroupedInvocations> {
+    let mut groups: Vec<GroupedInvocations> = Vec::new();
     let mut known: HashMap<(&str, Option<&ActionEvent>), usize> = HashMap::new();
     for (index, invocation) in (0..).zip(invocations) {
         let event = invocation.trigger.as_ref().map(|trigger| &trigger.event);
@@ -151,7 +151,7 @@ pub(crate) fn invocation_groups(invocations: &[ReviewedInvocation]) -> Vec<Invoc
         if let Some(group) = groups.get_mut(group) {
             group.members.push(InvocationId(index));
         } else {
-            groups.push(InvocationGroup {
+            groups.push(GroupedInvocations {
                 action: Arc::clone(&invocation.action),
                 event: event.cloned(),
                 members: vec![InvocationId(index)],

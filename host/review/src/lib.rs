@@ -39,7 +39,7 @@ pub use document::ReviewError;
 pub use finding::{CheckCounts, FindingSubject, PluginAccess, ReviewFinding, ReviewWarning};
 pub use group::{AttributeFrequency, ChangeGroup, GroupAction, GroupAttribute, GroupValue};
 pub use invocation::{
-    ActionArgument, ActionEvent, InvocationGroup, InvocationId, ReviewedInvocation, ReviewedTrigger,
+    ActionArgument, ActionEvent, GroupedInvocations, InvocationId, ReviewedInvocation, ReviewedTrigger,
 };
 pub use line_difference::{DifferenceLine, line_difference, omitted_start, omitted_starts};
 pub use review::{Review, ReviewCounts};

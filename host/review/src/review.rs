@@ -12,7 +12,7 @@ use crate::document::{PlanContents, ReviewError};
 use crate::finding::{CheckCounts, PluginAccess, ReviewFinding, ReviewWarning};
 use crate::group::{AttributeFrequency, ChangeGroup, frequent_attributes, groups};
 use crate::invocation::{
-    InvocationGroup, InvocationId, ReviewedInvocation, TriggeredInvocations, invocation_groups,
+    GroupedInvocations, InvocationId, ReviewedInvocation, TriggeredInvocations, invocation_groups,
 };
 
 /// The numbers of changes by class.
@@ -71,7 +71,7 @@ pub struct Review {
     /// The invocations of actions in the order of the plan.
     pub invocations: Vec<ReviewedInvocation>,
     /// The invocations by action and event. Each invocation is in exactly one group.
-    pub invocation_groups: Vec<InvocationGroup>,
+    pub invocation_groups: Vec<GroupedInvocations>,
     /// The checks that failed or could not be evaluated.
     pub findings: Vec<ReviewFinding>,
     pub checks: CheckCounts,

@@ -27,7 +27,7 @@ const EARLIER_LAYOUT: &str = "website/docs";
 /// A file or directory that registries do not publish as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LayoutProblem {
+pub enum UnpublishedFile {
     EarlierLayout,
     UnknownDirectory(String),
     UnknownFile(String),
@@ -36,7 +36,7 @@ pub enum LayoutProblem {
     TooManyPages(usize),
 }
 
-impl std::fmt::Display for LayoutProblem {
+impl std::fmt::Display for UnpublishedFile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::EarlierLayout => write!(
@@ -76,10 +76,10 @@ impl std::fmt::Display for LayoutProblem {
 ///
 /// # Errors
 /// Returns an error if a directory cannot be read.
-pub fn problems(directory: &Path) -> Result<Vec<LayoutProblem>, DocumentationError> {
+pub fn problems(directory: &Path) -> Result<Vec<UnpublishedFile>, DocumentationError> {
     let mut problems = Vec::new();
     if directory.join(EARLIER_LAYOUT).is_dir() {
-        problems.push(LayoutProblem::EarlierLayout);
+        problems.push(UnpublishedFile::EarlierLayout);
     }
     let mut pages = 0;
     for entry in entries(&directory.join("docs"))? {
@@ -90,29 +90,29 @@ pub fn problems(directory: &Path) -> Result<Vec<LayoutProblem>, DocumentationErr
             for inner in entries(&directory.join(&path))? {
                 let path = format!("{path}/{}", inner.name);
                 if inner.is_directory {
-                    problems.push(LayoutProblem::NestedDirectory(path));
+                    problems.push(UnpublishedFile::NestedDirectory(path));
                 } else {
                     file(&path, inner.bytes, &mut pages, &mut problems);
                 }
             }
         } else if entry.name != TRANSLATIONS {
-            problems.push(LayoutProblem::UnknownDirectory(path));
+            problems.push(UnpublishedFile::UnknownDirectory(path));
         }
     }
     if pages > MAX_PAGES {
-        problems.push(LayoutProblem::TooManyPages(pages));
+        problems.push(UnpublishedFile::TooManyPages(pages));
     }
     Ok(problems)
 }
 
-fn file(path: &str, bytes: u64, pages: &mut usize, problems: &mut Vec<LayoutProblem>) {
+fn file(path: &str, bytes: u64, pages: &mut usize, problems: &mut Vec<UnpublishedFile>) {
     if Path::new(path).extension().is_none_or(|extension| extension != "md") {
-        problems.push(LayoutProblem::UnknownFile(path.to_owned()));
+        problems.push(UnpublishedFile::UnknownFile(path.to_owned()));
         return;
     }
     *pages += 1;
     if usize::try_from(bytes).map_or(true, |bytes| bytes > MAX_PAGE_BYTES) {
-        problems.push(LayoutProblem::TooLarge { path: path.to_owned(), bytes });
+        problems.push(UnpublishedFile::TooLarge { path: path.to_owned(), bytes });
     }
 }
 
@@ -168,11 +168,11 @@ mod tests {
         write("website/docs/r/zone.html.markdown", 1);
         let found = problems(project.path()).unwrap();
         let expected = [
-            LayoutProblem::EarlierLayout,
-            LayoutProblem::UnknownFile("docs/index.html".to_owned()),
-            LayoutProblem::UnknownDirectory("docs/resource".to_owned()),
-            LayoutProblem::NestedDirectory("docs/resources/dns".to_owned()),
-            LayoutProblem::TooLarge { path: "docs/resources/large.md".to_owned(), bytes: 500_001 },
+            UnpublishedFile::EarlierLayout,
+            UnpublishedFile::UnknownFile("docs/index.html".to_owned()),
+            UnpublishedFile::UnknownDirectory("docs/resource".to_owned()),
+            UnpublishedFile::NestedDirectory("docs/resources/dns".to_owned()),
+            UnpublishedFile::TooLarge { path: "docs/resources/large.md".to_owned(), bytes: 500_001 },
         ];
         assert_eq!(found, expected);
         for problem in &found {

@@ -12,7 +12,7 @@ use tokio::process::Command;
 use wardian_address::ProviderAddress;
 
 use super::program::Program;
-use super::{BuildProfile, BuildTool, Progress, Project, ProjectError};
+use super::{BuildProfile, BuildTool, PackageProgress, Project, ProjectError};
 
 /// The target of components.
 pub const COMPONENT_TARGET: &str = "wasm32-wasip2";
@@ -74,7 +74,7 @@ fn from_metadata(document: &Value, manifest: &Path) -> Result<Project, ProjectEr
 pub(super) async fn build(
     project: &Project,
     profile: BuildProfile,
-    progress: &mut Progress<'_>,
+    progress: &mut PackageProgress<'_>,
 ) -> Result<PathBuf, ProjectError> {
     let mut command = cargo(&project.directory, &["build", "--lib", "--target", COMPONENT_TARGET]);
     command.args(["--message-format=json-render-diagnostics", "--package", &project.name]);
@@ -98,7 +98,7 @@ pub(super) async fn build(
 }
 
 /// Runs the tests natively, and returns the number of tests that passed.
-pub(super) async fn test(project: &Project, progress: &mut Progress<'_>) -> Result<u64, ProjectError> {
+pub(super) async fn test(project: &Project, progress: &mut PackageProgress<'_>) -> Result<u64, ProjectError> {
     let mut command = cargo(&project.directory, &["test", "--package", &project.name]);
     let output = CARGO.run(&mut command, &mut |line| report(line, progress)).await?;
     if output.is_success {
@@ -119,7 +119,7 @@ fn cargo(directory: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Reports the package that a line of cargo's output names.
-fn report(line: &str, progress: &mut Progress<'_>) {
+fn report(line: &str, progress: &mut PackageProgress<'_>) {
     if let Some(package) = line.trim_start().strip_prefix("Compiling ") {
         progress(package.split(" (").next().unwrap_or(package));
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::program::Program;
 use super::settings::Settings;
-use super::{BuildProfile, Progress, Project, ProjectError};
+use super::{BuildProfile, PackageProgress, Project, ProjectError};
 use crate::componentize::componentize;
 
 const GO: Program = Program { name: "go", remedy: "install Go 1.24 or newer (https://go.dev/dl)" };
@@ -21,7 +21,7 @@ pub(super) async fn build(
     settings: &Settings,
     profile: BuildProfile,
     file: &Path,
-    progress: &mut Progress<'_>,
+    progress: &mut PackageProgress<'_>,
 ) -> Result<(), ProjectError> {
     let core = file.with_extension("core.wasm");
     let flags = match profile {

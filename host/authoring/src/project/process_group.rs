@@ -35,7 +35,7 @@ pub(super) fn isolate(command: &mut Command) {
 pub(super) struct ProcessGroup(Option<i32>);
 
 impl ProcessGroup {
-    pub(super) fn of(child: &Child) -> Self {
+    pub(super) fn from_child(child: &Child) -> Self {
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {
             running(|groups| groups.insert(group));

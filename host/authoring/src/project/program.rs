@@ -61,7 +61,7 @@ impl Program {
             _ => ProjectError::Program { program: self.name, source: error },
         };
         let mut child = command.spawn().map_err(failed)?;
-        let group = ProcessGroup::of(&child);
+        let group = ProcessGroup::from_child(&child);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (stdout, stderr) = tokio::join!(read(stdout), read_lines(stderr, line));
         let status = child.wait().await.map_err(failed)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use wardian_app::sentence;
-use wardian_authoring::documentation::layout::LayoutProblem;
+use wardian_authoring::documentation::layout::UnpublishedFile;
 use wardian_authoring::documentation::{
     Documentation, DocumentationError, PageDifference, ProviderDocumentation, layout,
 };
@@ -105,7 +105,7 @@ async fn provider(
 }
 
 /// Warns about missing texts, and about files that registries do not publish as they are.
-fn warn(context: &CommandContext, documentation: &Documentation, layout: &[LayoutProblem]) {
+fn warn(context: &CommandContext, documentation: &Documentation, layout: &[UnpublishedFile]) {
     let mut warnings = Vec::new();
     let problems: Vec<String> = layout.iter().map(|problem| sentence(&problem.to_string())).collect();
     let lists = [

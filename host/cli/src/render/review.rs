@@ -1,7 +1,7 @@
 //! Renders the summary of a plan: the counts, and the changes that destroy or replace objects.
 
 use wardian_printable::{PrintableText, append, append_line, printable};
-use wardian_review::{ChangeClass, ChangeGroup, InvocationGroup, Review, ReviewedChange};
+use wardian_review::{ChangeClass, ChangeGroup, GroupedInvocations, Review, ReviewedChange};
 use wardian_review_document::{Fragment, group_explanations, member_explanations};
 
 use super::RenderOptions;
@@ -171,7 +171,7 @@ fn write_actions(page: &mut Page, review: &Review, width: usize) {
     }
 }
 
-fn action_line(review: &Review, group: &InvocationGroup) -> PrintableText {
+fn action_line(review: &Review, group: &GroupedInvocations) -> PrintableText {
     let count = group.members.len();
     let times = if count == 1 { PrintableText::new() } else { printable!("{count} x ") };
     let mut line = printable!("  {times}{}", isolated(&group.action));

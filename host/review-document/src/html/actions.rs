@@ -1,6 +1,6 @@
 //! The invocations of actions in a page.
 
-use wardian_review::{ActionEvent, GroupAction, InvocationGroup, Review, ReviewedInvocation};
+use wardian_review::{ActionEvent, GroupAction, GroupedInvocations, Review, ReviewedInvocation};
 
 use super::writer::HtmlWriter;
 use crate::value_text::value_text;
@@ -35,7 +35,7 @@ pub(super) fn write(page: &mut HtmlWriter<'_>, review: &Review, plan: usize) {
     page.raw("</ul>\n");
 }
 
-fn write_group(page: &mut HtmlWriter<'_>, review: &Review, group: &InvocationGroup, plan: usize) {
+fn write_group(page: &mut HtmlWriter<'_>, review: &Review, group: &GroupedInvocations, plan: usize) {
     let count = group.members.len();
     page.raw(if count <= OPEN_INVOCATIONS {
         "<li><details open><summary>"

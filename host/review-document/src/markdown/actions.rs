@@ -1,6 +1,6 @@
 //! The invocations of actions in a comment.
 
-use wardian_review::{ActionEvent, GroupAction, InvocationGroup, Review};
+use wardian_review::{ActionEvent, GroupAction, GroupedInvocations, Review};
 
 use super::text::MarkdownText;
 use crate::value_text::value_text;
@@ -28,7 +28,7 @@ pub(super) fn push_triggered(text: &mut MarkdownText, actions: &[GroupAction]) {
 }
 
 /// Returns the line of the invocations of an action.
-pub(super) fn group(review: &Review, group: &InvocationGroup) -> MarkdownText {
+pub(super) fn group(review: &Review, group: &GroupedInvocations) -> MarkdownText {
     let mut text = MarkdownText::new();
     let members = || group.members.iter().filter_map(|id| review.invocation(*id));
     text.push("- ");
