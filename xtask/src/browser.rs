@@ -4,9 +4,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::process;
@@ -59,7 +59,14 @@ impl Browser {
 
     /// Opens a page and waits until it is loaded.
     pub(crate) fn open(&self, url: &str) -> Result<()> {
-        self.command("/url", &json!({"url": url})).map(drop)
+        self.command("/url", &json!({"url": url}))?;
+        // If the page was already open, the driver does not always wait until it is parsed again.
+        let started = Instant::now();
+        while self.evaluate("return document.readyState;")? != "complete" {
+            ensure!(started.elapsed() < TIMEOUT, "{url} was not loaded");
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
     }
 
     /// Runs the body of a function, and returns its result.
