@@ -28,12 +28,11 @@ pub(super) fn differences(recorded: &Response, repeated: &Response) -> Vec<Strin
         let count = found.len();
         compare(name, before.map(RecordedValue::json), after.map(RecordedValue::json), &mut found);
         // An unknown value and a set have the same text as other values.
-        if let (Some(before), Some(after)) = (before, after) {
-            if found.len() == count && !before.is_same(after) {
-                found.push(format!(
-                    "~ {name} has the same text, but another type, or values that are unknown"
-                ));
-            }
+        if let (Some(before), Some(after)) = (before, after)
+            && found.len() == count
+            && !before.is_same(after)
+        {
+            found.push(format!("~ {name} has the same text, but another type, or values that are unknown"));
         }
     }
     let surplus = found.len().saturating_sub(MAX_LISTED);
