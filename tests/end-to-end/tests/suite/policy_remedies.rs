@@ -66,7 +66,7 @@ fn rule_of_the_root_module_is_not_proposed_again() {
     project.write("organisation.hcl", "plugin \"acme/other\" {\n}\n");
     let variables = [("WARDIAN_POLICY", "organisation.hcl")];
     let denied = project.run_with("apply -auto-approve -no-color", "", &variables).ended_with(1);
-    assert!(!denied.text().contains("policy grant"), "{}", denied.text());
+    assert!(!denied.text().contains("wardian policy grant"), "{}", denied.text());
     let text = words(&denied.text());
     assert!(text.contains("add a rule to") && text.contains("organisation.hcl"), "{text}");
     assert!(text.contains("plugin \"acme/fleet\" { allow filesystem {"), "{text}");
