@@ -125,12 +125,13 @@ fn component_with_too_many_functions_is_rejected_by_each_command() {
 #[test]
 fn plugin_is_compiled_once() {
     let Some(guest) = test_guest("hostile") else { return };
-    // Another test may have compiled the component, so this one has a custom section of its own.
-    let own_section = b"\0\x05\x04once";
-    let project = project(&[&std::fs::read(guest).unwrap(), &own_section[..]].concat());
-    let initialized = project.run("init").success();
+    let project = project(&std::fs::read(guest).unwrap());
+    // Other tests share a cache, and may have compiled the component.
+    let cache = tempfile::tempdir().unwrap();
+    let variables = [("WARDIAN_CACHE_DIR", cache.path().to_str().unwrap())];
+    let initialized = project.run_with("init", "", &variables).success();
     assert!(initialized.text().contains("Compiled example.com/test/hostile"), "{}", initialized.text());
-    let planned = project.run("plan").success();
+    let planned = project.run_with("plan", "", &variables).success();
     assert!(!planned.text().contains("Compil"), "{}", planned.text());
 }
 

@@ -206,8 +206,8 @@ fn reviews_contain_actions() {
     let words = concise.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains(
-            "3 more objects change in the same way: fleet_server.b[1], fleet_server.b[2], fleet_server.b[3]; \
-             each of them invokes action.fleet_restart.each after it is created"
+            "# the same, but with name = \"server-2\": fleet_server.b[2] # the same, but with name = \"server-3\": \
+             fleet_server.b[3] # each of these objects invokes action.fleet_restart.each after it is created"
         ),
         "{concise}"
     );
@@ -235,7 +235,12 @@ fn reviews_contain_actions() {
 
 #[test]
 fn terminal_view_shows_actions_checks_and_accesses() {
-    let Some(project) = project(&[("actions.tf", REPEATED)]) else { return };
+    const KEPT: &str = "resource \"fleet_server\" \"kept\" {\n  name = \"web-2\"\n}\n";
+    let servers =
+        "web-1 north\nweb-2 south\nserver-0 north\nserver-1 north\nserver-2 north\nserver-3 north\n";
+    let Some(project) = project(&[("kept.tf", KEPT), ("servers.txt", servers)]) else { return };
+    project.run("apply -auto-approve").success();
+    project.write("actions.tf", REPEATED);
     let Some(tmux) = Tmux::start(&project, &["bash", "--norc", "--noprofile"], (100, 30)) else { return };
     tmux.shows("$");
     tmux.enters("NO_COLOR=1 wardian apply -review; echo code=$?");
@@ -244,7 +249,7 @@ fn terminal_view_shows_actions_checks_and_accesses() {
     tmux.shows("only: findings");
     tmux.shows("4× action.fleet_restart.each");
     tmux.press(&["End"]);
-    // The provider reads its inventory while it plans.
+    // The provider reads its inventory to refresh the object that exists.
     tmux.shows("allowed");
     tmux.shows("servers.txt");
     tmux.shows("rule: wardian.policy.hcl:");

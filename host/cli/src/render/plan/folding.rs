@@ -75,7 +75,11 @@ impl Folding {
             append_addresses(&mut note, review, group, variant);
         }
         for (index, action) in group.actions.iter().take(MAX_ADDRESSES).enumerate() {
-            let verb = if index == 0 { "; each of them invokes" } else { "," };
+            let verb = match index {
+                0 if others.is_empty() => "; each of them invokes",
+                0 => "\n  # each of these objects invokes",
+                _ => ",",
+            };
             append!(note, "{verb} {} {}", isolated(&action.action), action.event.description());
         }
         if group.actions.len() > MAX_ADDRESSES {
