@@ -106,23 +106,35 @@ fn handle(request: Request, runtime: &tokio::runtime::Runtime, stopper: &Stopper
     if screen::restore() {
         shell.release_output();
     }
-    let text = match reaction(request, stopper.walk_has_begun(), stopper.current()) {
-        // No operation is running: the command is waiting for an answer, and ends without one. The
-        // message comes first, because the command may end immediately after the request.
+    // The message comes first, because the command may end immediately after the request.
+    let say = |text: &str| {
+        shell.say(printable!("\n{}\n", shell.paint(Paint::Warning, printable!("{text}"))));
+    };
+    let reaction = reaction(request, stopper.walk_has_begun(), stopper.current());
+    let signal = match (request, reaction) {
+        (Request::Interrupt, Reaction::Abandon) => "Second interrupt received.",
+        (Request::Interrupt, _) => "Interrupt received.",
+        (Request::Terminate, _) => "Termination signal received.",
+    };
+    match reaction {
+        // No operation is running: the command is waiting for an answer, and ends without one.
         Reaction::Finish if is_asking => {
-            shell.say(printable!("\n{}\n", shell.paint(Paint::Warning, printable!("Interrupt received."))));
+            say(signal);
             stopper.ask();
-            return;
         }
         Reaction::Finish => {
+            say(&format!(
+                "{signal} Waiting for running operations to finish and saving the state; interrupt again to \
+                 stop now."
+            ));
             stopper.ask();
-            "Interrupt received. Waiting for running operations to finish and saving the state; interrupt \
-             again to stop now."
         }
         Reaction::Abandon => {
+            say(&format!(
+                "{signal} Abandoning running operations and saving the state as far as it is known. Objects \
+                 that were being changed may differ from the state."
+            ));
             while stopper.ask() != Stop::Now {}
-            "Abandoning running operations and saving the state as far as it is known. Objects that were \
-             being changed may differ from the state."
         }
         Reaction::End => {
             if !stopper.walk_has_begun() {
@@ -136,15 +148,7 @@ fn handle(request: Request, runtime: &tokio::runtime::Runtime, stopper: &Stopper
             }
             std::process::exit(1);
         }
-    };
-    let text = match request {
-        Request::Interrupt if stopper.current() == Stop::Now => {
-            printable!("Second interrupt received. {text}")
-        }
-        Request::Interrupt => printable!("{text}"),
-        Request::Terminate => printable!("Termination signal received. {text}"),
-    };
-    shell.say(printable!("\n{}\n", shell.paint(Paint::Warning, text)));
+    }
 }
 
 #[cfg(unix)]

@@ -80,7 +80,8 @@ impl Folding {
                 0 => "\n  # each of these objects invokes",
                 _ => ",",
             };
-            append!(note, "{verb} {} {}", isolated(&action.action), action.event.description());
+            note.push(verb);
+            append!(note, " {} {}", isolated(&action.action), action.event.description());
         }
         if group.actions.len() > MAX_ADDRESSES {
             append!(note, " and {} more actions", group.actions.len() - MAX_ADDRESSES);
