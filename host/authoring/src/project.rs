@@ -4,14 +4,14 @@
 //!
 //! | file | build tool |
 //! |---|---|
-//! | `Cargo.toml` | [`cargo`] |
-//! | `go.mod` | [`go`], with [`componentize`](crate::componentize) |
-//! | `pyproject.toml` | [`python`]: `componentize-py` |
-//! | `package.json` | [`javascript`]: `componentize-qjs` and npm |
+//! | `Cargo.toml` | `cargo` |
+//! | `go.mod` | `go`, with [`componentize`](crate::componentize) |
+//! | `pyproject.toml` | `python`: `componentize-py` |
+//! | `package.json` | `javascript`: `componentize-qjs` and npm |
 //!
 //! The first file in this order counts, because a project in any language can contain a `package.json` or
 //! `pyproject.toml` for other tools. A Rust project contains its address in `Cargo.toml` and declares its
-//! capabilities in its source code; other projects contain both in `wardian.json` ([`settings`]).
+//! capabilities in its source code; other projects contain both in `wardian.json` (`settings`).
 
 mod cargo;
 mod error;

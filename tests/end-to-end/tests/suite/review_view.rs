@@ -154,12 +154,14 @@ fn editor_opens_the_source_line() {
     tmux.until("the editor's arguments", |_| project.read("edited") == "+6 ./main.tf\n");
     tmux.shows("1 replace");
     tmux.types("q");
+    assert_restored(&tmux);
     project.write("edited", "");
     tmux.enters("clear; EDITOR=./editor wardian plan -review -untrusted -var release=v2");
     tmux.shows("1 replace");
     tmux.types("s");
     tmux.shows("No editor is started");
     tmux.types("q");
+    assert_restored(&tmux);
     // The saved plan is not trusted either.
     project.run("plan -untrusted -var release=v2 -out=untrusted").success();
     tmux.enters("clear; EDITOR=./editor wardian show -review untrusted");
