@@ -2,7 +2,8 @@
 //!
 //! Most functions of a component also occur in its next version: those of the language's runtime, of
 //! libraries, and those that did not change. Cranelift identifies a function by a digest of its
-//! intermediate code and of the compiler's settings.
+//! intermediate code and of the compiler's settings. The first functions that a thread compiles can have
+//! other digests, so a few known functions for each thread are compiled again.
 //!
 //! The functions of one plugin are never used for another plugin. The compiler's input comes from the
 //! author of the plugin, so an author who could control the compiler could otherwise change the code of

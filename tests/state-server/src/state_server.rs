@@ -245,6 +245,21 @@ impl StateServer {
         }
     }
 
+    /// Waits until a state has been stored, and returns it. Requests are recorded before they are processed,
+    /// so a recorded request does not imply a stored state.
+    pub fn wait_for_state(&self, path: &str) -> Vec<u8> {
+        let deadline = Instant::now() + WAIT_LIMIT;
+        let mut shared = self.lock();
+        loop {
+            if let Some(state) = shared.states.get(path) {
+                return state.clone();
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "no state was stored at {path}");
+            shared = self.shared.1.wait_timeout(shared, left).unwrap().0;
+        }
+    }
+
     fn connection(&self, stream: TcpStream, tls: Option<Arc<rustls::ServerConfig>>) {
         let _ = stream.set_nodelay(true);
         match tls {
@@ -320,6 +335,7 @@ impl StateServer {
                     }
                 }
                 shared.states.insert(path, request.body.clone());
+                self.shared.1.notify_all();
                 Response::new(200, "")
             }
             "LOCK" => match shared.locks.get(&path) {

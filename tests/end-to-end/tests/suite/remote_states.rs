@@ -185,13 +185,7 @@ fn unfinished_state_is_stored_at_intervals() {
     let mut command = project.command("apply -auto-approve");
     command.env("TF_STATE_PERSIST_INTERVAL", "0").stdout(std::process::Stdio::null());
     let mut apply = command.spawn().unwrap();
-    server.wait_for("POST", 1);
-    // The server counts a request before it has read it.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
-    while server.state("/state").is_none() {
-        assert!(std::time::Instant::now() < deadline, "the unfinished state is stored");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    server.wait_for_state("/state");
     let stored = state(&server);
     assert_eq!((stored["serial"].as_u64(), resources(&stored)), (Some(1), vec!["first".to_owned()]));
     project.write("finish", "");
@@ -208,7 +202,7 @@ fn apply_killed_after_an_interim_write_is_recovered() {
     let mut command = project.command("apply -auto-approve");
     command.env("TF_STATE_PERSIST_INTERVAL", "0").stdout(std::process::Stdio::null());
     let mut apply = command.spawn().unwrap();
-    server.wait_for("POST", 1);
+    server.wait_for_state("/state");
     apply.kill().unwrap();
     apply.wait().unwrap();
     server.set_lock("/state", None);

@@ -220,8 +220,7 @@ fn unfinished_state_is_stored_encrypted_and_recovered() {
     let mut command = project.command("apply -auto-approve");
     command.env(PASSPHRASE.0, PASSPHRASE.1).env("TF_STATE_PERSIST_INTERVAL", "0").stdout(Stdio::null());
     let mut apply = command.spawn().unwrap();
-    server.wait_for("POST", 1);
-    assert!(!contains_secret(&server.state("/state").unwrap()));
+    assert!(!contains_secret(&server.wait_for_state("/state")));
     encrypted_files(&project);
     apply.kill().unwrap();
     apply.wait().unwrap();
