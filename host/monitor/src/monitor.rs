@@ -233,9 +233,8 @@ impl Monitor {
         record.protected = class_names(denial.protected);
         record.rule = denial.rule().map(ToString::to_string);
         record.reason = Some(redacted(calls, reason.clone()));
-        let declared = self.inner.declared.get().map_or(&[][..], Vec::as_slice);
-        let remedy = self.inner.policy.remedy(denial, (granted, address), declared);
-        let rule_to_add = denial.is_missing_grant().then(|| self.inner.policy.rule_for(granted, address));
+        let policy = &self.inner.policy;
+        let rule_to_add = denial.is_missing_grant().then(|| policy.rule_for(granted, address)).flatten();
         // A suggested rule in which a value is redacted would not allow the access.
         let can_be_shown = |remedy: &Remedy| {
             let is_unchanged = |call: &PluginCall| {
@@ -244,39 +243,45 @@ impl Monitor {
             };
             calls.iter().all(is_unchanged)
         };
-        let remedy = remedy.filter(can_be_shown);
+        // Only the first of equal denials needs the remedy.
+        let remedy = || {
+            let declared = self.inner.declared.get().map_or(&[][..], Vec::as_slice);
+            policy.remedy(denial, (granted, address), declared, rule_to_add.as_deref()).filter(can_be_shown)
+        };
         log(&record);
-        if let [call] = calls {
-            self.add_notice(call, record.reason.as_deref().unwrap_or_default(), remedy.as_ref());
+        if let [call] = calls
+            && let Some(notices) = call.context.notices()
+        {
+            notices.add(self.notice(record.reason.as_deref().unwrap_or_default(), remedy()));
         }
-        self.inner.log.deny(&record, || remedy);
-        Denied { reason, rule_to_add: rule_to_add.flatten() }
+        self.inner.log.deny(&record, remedy);
+        Denied { reason, rule_to_add }
     }
 
-    /// Adds the denial to the response of the call, if the host of the call needs it there.
-    fn add_notice(&self, call: &PluginCall, reason: &str, remedy: Option<&Remedy>) {
-        let Some(notices) = call.context.notices() else { return };
-        let file = self.inner.policy.root_module_file();
-        let file = file.display();
+    /// Returns the diagnostic about a denial, for a host that shows only the response of the call.
+    fn notice(&self, reason: &str, remedy: Option<Remedy>) -> PluginDiagnostic {
         let mut text = format!("{reason}.");
-        match remedy {
-            None => {}
-            Some(Remedy::RuleInFile { file, rule }) => {
-                let _ = write!(text, "\n\nTo allow the access, add this rule to {file}:\n\n{rule}");
-            }
-            Some(remedy) => {
-                let rule = remedy.rule().map_or_else(|| self.declared_rules(), str::to_owned);
-                if self.inner.policy.has_root_module_file() {
-                    let _ = write!(text, "\n\nTo allow the access, add this rule to {file}:\n\n{rule}");
-                } else {
-                    let _ = write!(
-                        text,
-                        "\n\nTo allow the access, create {file} with this content:\n\notherwise = \"defer\"\n\n{rule}"
-                    );
-                }
-            }
+        if let Some(remedy) = remedy {
+            let is_new = !self.inner.policy.has_root_module_file();
+            let (file, is_new, rule) = match remedy {
+                Remedy::RuleInFile { file, rule } => (file.to_string(), false, rule),
+                Remedy::Rule(rule) => (self.root_module_file(), is_new, rule),
+                Remedy::DeclaredGrants => (self.root_module_file(), is_new, self.declared_rules()),
+            };
+            let _ = if is_new {
+                write!(
+                    text,
+                    "\n\nTo allow the access, create {file} with this content:\n\notherwise = \"defer\"\n\n{rule}"
+                )
+            } else {
+                write!(text, "\n\nTo allow the access, add this rule to {file}:\n\n{rule}")
+            };
         }
-        notices.add(PluginDiagnostic::warning("Denied by policy", text.trim_end()));
+        PluginDiagnostic::warning("Denied by policy", text.trim_end())
+    }
+
+    fn root_module_file(&self) -> String {
+        self.inner.policy.root_module_file().display().to_string()
     }
 
     /// Returns the grants that the plugin declares, as a block of a policy.

@@ -37,24 +37,26 @@ impl Remedy {
 
 impl PluginPolicy {
     /// Returns the remedy for a denial, if a rule can allow `granted`: the denied request, or another
-    /// request that the plugin makes together with it. `declared` contains the plugin's declaration.
+    /// request that the plugin makes together with it. `declared` contains the plugin's declaration, and
+    /// `rule` is the source of the rule that allows `granted`.
     pub fn remedy(
         &self,
         denial: &Denial,
         (granted, address): (&AccessRequest, Option<IpAddr>),
         declared: &[CapabilityRequest],
+        rule: Option<&str>,
     ) -> Option<Remedy> {
         if !denial.is_missing_grant() {
             return None;
         }
+        let rule = rule.map(str::to_owned);
         if let Some(file) = denial.higher_file() {
-            let rule = self.rule_for(granted, address)?;
-            return Some(Remedy::RuleInFile { file: Arc::clone(file), rule });
+            return Some(Remedy::RuleInFile { file: Arc::clone(file), rule: rule? });
         }
         let classes = self.classes(granted);
         if declared.iter().any(|request| request.grants(granted, classes, address)) {
             return Some(Remedy::DeclaredGrants);
         }
-        self.rule_for(granted, address).map(Remedy::Rule)
+        rule.map(Remedy::Rule)
     }
 }
