@@ -81,7 +81,7 @@ pub(crate) fn show_review(
     is_untrusted: bool,
     stop: &StopSignal,
 ) -> Outcome<Decision> {
-    let editor = editor(context).filter(|_| !is_untrusted);
+    let editor = editor(context, is_untrusted);
     let settings = ViewSettings {
         has_color: context.shell.render_options().color,
         approval,
@@ -109,10 +109,10 @@ pub(crate) fn show_review(
     }
 }
 
-/// Returns the user's editor and its options; `None` if there is none, or the configuration is not
-/// trusted: its files could attack the editor.
-fn editor(context: &CommandContext) -> Option<Vec<String>> {
-    if context.app.confinement.is_some() {
+/// Returns the user's editor and its options; `None` if there is none, or the configuration or the plan is
+/// not trusted: its files could attack the editor.
+fn editor(context: &CommandContext, is_untrusted: bool) -> Option<Vec<String>> {
+    if is_untrusted || context.app.confinement.is_some() {
         return None;
     }
     let words = split_words(context.app.environment.editor()?).ok()?;

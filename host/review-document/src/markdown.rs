@@ -114,9 +114,12 @@ pub fn markdown_comment(reviews: &[Review], options: CommentOptions) -> String {
     let mut omitted = Omissions::default();
     let mut for_findings = budget.split(budget.left() / FINDINGS_SHARE);
     add_destroying_lines(&mut sections, &mut budget, &mut omitted);
-    budget.add(for_findings.split(for_findings.left().saturating_sub(length_of_findings(&sections))));
-    for section in &mut sections {
-        add_findings(section, &mut for_findings, &mut omitted);
+    let entries: Vec<findings::Entries> =
+        sections.iter().map(|section| findings::entries(section.review)).collect();
+    let unused = for_findings.left().saturating_sub(length_of_findings(&sections, &entries));
+    budget.add(for_findings.split(unused));
+    for (section, entries) in sections.iter_mut().zip(entries) {
+        add_findings(section, entries, &mut for_findings, &mut omitted);
     }
     budget.add(for_findings);
     for section in sections.iter_mut().filter(|section| head::is_incomplete(section.review)) {
@@ -211,7 +214,6 @@ fn add_groups(
     let groups = section.groups(class);
     let Some(part) = section.lines.get_mut(class as usize) else { return };
     for group in groups {
-        // The shortest line has more characters.
         let fits = budget.left() > MIN_LINE_LENGTH
             && (part.add(headings, &lines::group(review, group), budget)
                 || part.add(headings, &lines::short_group(review, group), budget));
@@ -222,22 +224,25 @@ fn add_groups(
     }
 }
 
-/// The length of the shortest line.
+/// Every line is longer than this.
 const MIN_LINE_LENGTH: usize = 5;
 
-fn length_of_findings(sections: &[Section<'_>]) -> usize {
-    let length = |section: &Section<'_>| {
-        let entries = findings::entries(section.review);
+fn length_of_findings(sections: &[Section<'_>], entries: &[findings::Entries]) -> usize {
+    let length = |(section, entries): (&Section<'_>, &findings::Entries)| {
         let length: usize = entries.iter().map(|(entry, _)| entry.len()).sum();
         if length > 0 { section.heading.len() + FINDINGS_HEADING.len() + length } else { 0 }
     };
-    sections.iter().map(length).sum()
+    sections.iter().zip(entries).map(length).sum()
 }
 
 const FINDINGS_HEADING: &str = "\n#### Checks, warnings and accesses\n\n";
 
-fn add_findings(section: &mut Section<'_>, budget: &mut Budget, omitted: &mut Omissions) {
-    let entries = findings::entries(section.review);
+fn add_findings(
+    section: &mut Section<'_>,
+    entries: findings::Entries,
+    budget: &mut Budget,
+    omitted: &mut Omissions,
+) {
     omitted.findings += findings::unlisted(section.review);
     if entries.is_empty() {
         return;

@@ -198,7 +198,7 @@ impl ReviewView {
             text.push("  ", Tone::Plain);
             text.push("incomplete because of errors", Tone::Warning);
         }
-        let denied = review.accesses.iter().take_while(|access| access.is_denied).count();
+        let denied = review.denied_accesses().len();
         let warned = [
             (review.findings.len(), "check failed", "checks failed"),
             (denied, "access denied", "accesses denied"),

@@ -117,14 +117,11 @@ pub enum ReviewCause {
 }
 
 impl ReviewCause {
-    /// Whether two causes are equal except for the change of the other object.
-    pub(crate) fn is_similar(&self, other: &Self) -> bool {
-        match (self, other) {
-            (
-                Self::Upstream { resource, through, change: _ },
-                Self::Upstream { resource: other, through: other_through, change: _ },
-            ) => resource == other && through == other_through,
-            _ => self == other,
+    /// Returns the parts that are equal in similar causes: all except the change of the other object.
+    pub(crate) fn similarity(&self) -> (Option<(&Arc<str>, &ReferencePlace)>, Option<&Self>) {
+        match self {
+            Self::Upstream { resource, through, change: _ } => (Some((resource, through)), None),
+            other => (None, Some(other)),
         }
     }
 }

@@ -70,6 +70,17 @@ impl CheckCounts {
     pub fn total(&self) -> usize {
         self.passed + self.failed + self.errors + self.unknown
     }
+
+    /// Returns the numbers that are not zero, each with its words, such as ` passed`.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        let parts = [
+            (self.passed, " passed"),
+            (self.failed, " failed"),
+            (self.errors, " could not be evaluated"),
+            (self.unknown, " evaluated during the apply"),
+        ];
+        parts.into_iter().filter(|(count, _)| *count > 0)
+    }
 }
 
 /// A warning of the run that created the plan, for example about a native plugin that is not confined.

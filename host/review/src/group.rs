@@ -5,6 +5,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use crate::cause::ReviewCause;
 use crate::change::{ChangeClass, ChangeId, ChangeKind, ReviewedChange};
 use crate::invocation::{ActionEvent, ReviewedInvocation, TriggeredInvocations};
 use crate::value::{AttributeChange, AttributePath, ReviewedValue};
@@ -89,6 +90,19 @@ pub struct GroupAttribute {
 }
 
 impl GroupAttribute {
+    /// Returns the difference that all members have in common; `None` if their values differ.
+    pub fn shared(&self) -> Option<AttributeChange> {
+        let (GroupValue::Same(before), GroupValue::Same(after)) = (&self.before, &self.after) else {
+            return None;
+        };
+        Some(AttributeChange {
+            path: self.path.clone(),
+            before: before.clone(),
+            after: after.clone(),
+            forces_replacement: self.forces_replacement,
+        })
+    }
+
     /// Whether the values of the members differ.
     pub fn varies(&self) -> bool {
         self.before == GroupValue::Varies || self.after == GroupValue::Varies
@@ -216,7 +230,8 @@ fn shape(value: Option<&ReviewedValue>) -> u8 {
 
 fn hash_shape(change: &ReviewedChange, hasher: &mut DefaultHasher) {
     (change.kind, &change.type_name, change.is_data, change.deposed.is_some()).hash(hasher);
-    (&change.provider, &change.reason).hash(hasher);
+    (&change.provider, &change.reason, &change.forced_by).hash(hasher);
+    change.causes.iter().for_each(|cause| cause.similarity().hash(hasher));
     for attribute in &change.attributes {
         let shapes = (shape(attribute.before.as_ref()), shape(attribute.after.as_ref()));
         (&attribute.path.text, shapes, attribute.forces_replacement).hash(hasher);
@@ -233,8 +248,7 @@ fn has_same_shape(one: &ReviewedChange, other: &ReviewedChange) -> bool {
         && one.provider == other.provider
         && one.reason == other.reason
         && one.forced_by == other.forced_by
-        && one.causes.len() == other.causes.len()
-        && one.causes.iter().zip(&other.causes).all(|(one, other)| one.is_similar(other))
+        && one.causes.iter().map(ReviewCause::similarity).eq(other.causes.iter().map(ReviewCause::similarity))
         && one.attributes.len() == other.attributes.len()
         && one.attributes.iter().zip(&other.attributes).all(|(one, other)| {
             one.path == other.path
@@ -265,4 +279,35 @@ pub(crate) fn frequent_attributes(changes: &[ReviewedChange]) -> Vec<AttributeFr
         .collect();
     found.sort_unstable_by(|one, other| (other.changes, &one.pattern).cmp(&(one.changes, &other.pattern)));
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::ReferencePlace;
+    use crate::{ConfigurationFacts, Review, testing};
+
+    fn hash(change: &ReviewedChange) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        hash_shape(change, &mut hasher);
+        hasher.finish()
+    }
+
+    /// If the hashes were equal, changes with different causes would be compared with each other.
+    #[test]
+    fn hash_contains_the_causes_except_for_the_other_change() {
+        let plan = testing::five_plans().into_iter().find(|plan| plan.name == "cascade").unwrap();
+        let review = Review::from_json("p", plan.json.as_bytes(), &ConfigurationFacts::default()).unwrap();
+        let caused = |resource: &str, change: u32| {
+            let mut caused = review.changes[0].clone();
+            let through = ReferencePlace::Repetition;
+            let cause =
+                ReviewCause::Upstream { resource: resource.into(), change: Some(ChangeId(change)), through };
+            caused.causes = Box::new([cause]);
+            caused
+        };
+        let (one, same, other) = (caused("a.a", 1), caused("a.a", 2), caused("a.b", 1));
+        assert!(has_same_shape(&one, &same) && hash(&one) == hash(&same));
+        assert!(!has_same_shape(&one, &other) && hash(&one) != hash(&other));
+    }
 }

@@ -101,7 +101,9 @@ pub fn omitted_starts(lines: &[DifferenceLine<'_>], shown: usize) -> Vec<usize> 
             {
                 let count = omitted_start(before, after, shown);
                 for place in [one, other] {
-                    omitted.iter_mut().skip(place).take(1).for_each(|start| *start = count);
+                    if let Some(start) = omitted.get_mut(place) {
+                        *start = count;
+                    }
                 }
             }
         }

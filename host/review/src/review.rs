@@ -146,6 +146,12 @@ impl Review {
         self
     }
 
+    /// Returns the accesses that policies denied.
+    pub fn denied_accesses(&self) -> &[PluginAccess] {
+        let count = self.accesses.partition_point(|access| access.is_denied);
+        self.accesses.get(..count).unwrap_or_default()
+    }
+
     /// Sets the warnings of the run that created the plan.
     #[must_use]
     pub fn with_warnings(mut self, warnings: Vec<ReviewWarning>) -> Self {

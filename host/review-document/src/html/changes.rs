@@ -1,8 +1,8 @@
 //! The changes in a page.
 
 use wardian_review::{
-    AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, DifferenceLine, GroupValue, Review,
-    ReviewedChange, ReviewedValue, SourcePosition, line_difference,
+    AttributeChange, AttributeEffect, ChangeClass, ChangeGroup, ChangeId, DifferenceLine, GroupAttribute,
+    Review, ReviewedChange, ReviewedValue, SourcePosition, line_difference,
 };
 
 use super::actions::write_triggered;
@@ -157,26 +157,14 @@ fn write_shared(page: &mut HtmlWriter<'_>, group: &ChangeGroup) {
         return;
     }
     page.raw("<ul class=diff>");
-    for attribute in &group.attributes {
-        let (GroupValue::Same(before), GroupValue::Same(after)) = (&attribute.before, &attribute.after)
-        else {
-            continue;
-        };
-        write_attribute(
-            page,
-            &AttributeChange {
-                path: attribute.path.clone(),
-                before: before.clone(),
-                after: after.clone(),
-                forces_replacement: attribute.forces_replacement,
-            },
-        );
+    for attribute in group.attributes.iter().filter_map(GroupAttribute::shared) {
+        write_attribute(page, &attribute);
     }
     page.raw("</ul>");
 }
 
-/// Writes the members of a group with what they do not have in common: the differences, and the causes. The
-/// members with the rarest values come first.
+/// Writes the members of a group, each with the differences and causes that not all members share. The members
+/// with the rarest values come first.
 fn write_members(page: &mut HtmlWriter<'_>, review: &Review, group: &ChangeGroup, plan: usize) {
     let varying = group.varying();
     page.raw("<ol class=members>");

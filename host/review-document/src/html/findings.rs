@@ -19,7 +19,7 @@ pub(super) fn write(page: &mut HtmlWriter<'_>, review: &Review) {
         page.raw("</details>\n");
     }
     write_counts(page, review);
-    let denied = review.accesses.iter().take_while(|access| access.is_denied).count();
+    let denied = review.denied_accesses().len();
     if denied > 0 {
         page.raw("<p class=warning>Policies denied accesses of plugins: ");
         page.grouped_number(denied);
@@ -33,13 +33,7 @@ fn write_counts(page: &mut HtmlWriter<'_>, review: &Review) {
         return;
     }
     page.raw("<p class=rest>Checks: ");
-    let parts = [
-        (checks.passed, " passed"),
-        (checks.failed, " failed"),
-        (checks.errors, " could not be evaluated"),
-        (checks.unknown, " evaluated during the apply"),
-    ];
-    for (index, (count, words)) in parts.into_iter().filter(|(count, _)| *count > 0).enumerate() {
+    for (index, (count, words)) in checks.parts().enumerate() {
         page.raw(if index == 0 { "" } else { ", " });
         page.grouped_number(count);
         page.raw(words);

@@ -1,7 +1,7 @@
 //! The differences of a group in a collapsed element.
 
 use wardian_review::{
-    AttributeChange, ChangeGroup, ChangeId, DifferenceLine, GroupValue, Review, ReviewedChange,
+    AttributeChange, ChangeGroup, ChangeId, DifferenceLine, GroupAttribute, Review, ReviewedChange,
     ReviewedValue, line_difference, omitted_starts,
 };
 
@@ -53,21 +53,9 @@ pub(super) fn group_details(review: &Review, group: &ChangeGroup, left: usize) -
     Some(text)
 }
 
-/// Adds the differences that all members have in common, and then the members with their own ones.
+/// Adds the differences that all members have in common, and then each member with its own differences.
 fn push_group(lines: &mut FencedLines, review: &Review, group: &ChangeGroup, length: usize) {
-    let shared: Vec<AttributeChange> = group
-        .attributes
-        .iter()
-        .filter_map(|attribute| match (&attribute.before, &attribute.after) {
-            (GroupValue::Same(before), GroupValue::Same(after)) => Some(AttributeChange {
-                path: attribute.path.clone(),
-                before: before.clone(),
-                after: after.clone(),
-                forces_replacement: attribute.forces_replacement,
-            }),
-            _ => None,
-        })
-        .collect();
+    let shared: Vec<AttributeChange> = group.attributes.iter().filter_map(GroupAttribute::shared).collect();
     push_changes(lines, shared.iter(), length);
     // Their new values are not known.
     let replaced = group.attributes.iter().filter(|attribute| attribute.varies() && !attribute.differs());
@@ -94,7 +82,7 @@ fn push_group(lines: &mut FencedLines, review: &Review, group: &ChangeGroup, len
     }
 }
 
-/// Adds the addresses of members with equal values, and what else is different.
+/// Adds the addresses of members with equal values, and the facts that only one of them has.
 fn push_members(
     lines: &mut FencedLines,
     review: &Review,

@@ -7,9 +7,11 @@ use super::text::MarkdownText;
 /// Maximum number of entries of each kind that are listed.
 const MAX_FINDINGS: usize = 100;
 
-/// Returns the entries in their order, and the number of findings in each: failed checks, denied accesses,
-/// warnings, and the counts.
-pub(super) fn entries(review: &Review) -> Vec<(MarkdownText, usize)> {
+/// Entries with the number of findings in each.
+pub(super) type Entries = Vec<(MarkdownText, usize)>;
+
+/// Returns the counts, and then the failed checks, the denied accesses and the warnings.
+pub(super) fn entries(review: &Review) -> Entries {
     let mut entries = counts(review);
     for finding in review.findings.iter().take(MAX_FINDINGS) {
         let mut text = MarkdownText::new();
@@ -24,8 +26,7 @@ pub(super) fn entries(review: &Review) -> Vec<(MarkdownText, usize)> {
         text.push("\n");
         entries.push((text, 1));
     }
-    let denied = review.accesses.iter().filter(|access| access.is_denied);
-    for access in denied.clone().take(MAX_FINDINGS) {
+    for access in review.denied_accesses().iter().take(MAX_FINDINGS) {
         let mut text = MarkdownText::new();
         text.push("- policy denied ");
         text.push_code(&access.plugin);
@@ -50,26 +51,19 @@ pub(super) fn entries(review: &Review) -> Vec<(MarkdownText, usize)> {
 
 /// Returns the number of findings that [`entries`] does not contain.
 pub(super) fn unlisted(review: &Review) -> usize {
-    let denied = review.accesses.iter().filter(|access| access.is_denied).count();
-    [review.findings.len(), denied, review.warnings.len()]
+    [review.findings.len(), review.denied_accesses().len(), review.warnings.len()]
         .into_iter()
         .map(|count| count.saturating_sub(MAX_FINDINGS))
         .sum()
 }
 
 /// Returns the numbers of checks by their results, and of accesses.
-fn counts(review: &Review) -> Vec<(MarkdownText, usize)> {
+fn counts(review: &Review) -> Entries {
     let mut entries = Vec::new();
     let checks = review.checks;
     if checks.total() > 0 {
-        let parts = [
-            (checks.passed, " passed"),
-            (checks.failed, " failed"),
-            (checks.errors, " could not be evaluated"),
-            (checks.unknown, " evaluated during the apply"),
-        ];
         let mut text = MarkdownText::new();
-        for (index, (count, words)) in parts.into_iter().filter(|(count, _)| *count > 0).enumerate() {
+        for (index, (count, words)) in checks.parts().enumerate() {
             text.push(if index == 0 { "- checks: " } else { ", " });
             text.push_number(count);
             text.push(words);
@@ -78,7 +72,7 @@ fn counts(review: &Review) -> Vec<(MarkdownText, usize)> {
         entries.push((text, 0));
     }
     if !review.accesses.is_empty() {
-        let denied = review.accesses.iter().filter(|access| access.is_denied).count();
+        let denied = review.denied_accesses().len();
         let mut text = MarkdownText::new();
         text.push("- accesses of plugins: ");
         text.push_number(review.accesses.len() - denied);

@@ -147,19 +147,16 @@ pub(super) fn output(output: &ReviewedOutput) -> MarkdownText {
     text.push("- ");
     text.push(output.class.name());
     text.push(" ");
+    text.push_code(&output.name);
     match &*output.attributes {
-        [only] if *only.path.as_str() == *output.name => text.push_code(&output.name),
-        [] => text.push_code(&output.name),
+        [] => {}
+        [only] if *only.path.as_str() == *output.name => {
+            push_values(&mut text, shown_values(only.before.as_ref(), only.after.as_ref(), MAX_VALUE_LENGTH));
+        }
         attributes => {
-            text.push_code(&output.name);
             text.push(":");
             push_differences(&mut text, attributes);
-            text.push("\n");
-            return text;
         }
-    }
-    if let Some(only) = output.attributes.first() {
-        push_values(&mut text, shown_values(only.before.as_ref(), only.after.as_ref(), MAX_VALUE_LENGTH));
     }
     text.push("\n");
     text

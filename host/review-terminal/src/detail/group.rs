@@ -1,7 +1,7 @@
 //! The details of a group of changes.
 
 use wardian_printable::{PrintableText, append, printable};
-use wardian_review::{AttributeChange, ChangeGroup, ChangeId, GroupValue, ReviewedChange};
+use wardian_review::{ChangeGroup, ChangeId, ReviewedChange};
 
 use super::{MAX_ATTRIBUTES, MAX_LINKS, Writer, action};
 use crate::list::event;
@@ -61,14 +61,8 @@ impl Writer<'_> {
                 hidden += 1;
                 continue;
             }
-            if let (GroupValue::Same(before), GroupValue::Same(after)) = (&attribute.before, &attribute.after)
-            {
-                self.attribute(&AttributeChange {
-                    path: attribute.path.clone(),
-                    before: before.clone(),
-                    after: after.clone(),
-                    forces_replacement: attribute.forces_replacement,
-                });
+            if let Some(shared) = attribute.shared() {
+                self.attribute(&shared);
                 continue;
             }
             let mut text = StyledLine::new("~ ", Tone::Plain)

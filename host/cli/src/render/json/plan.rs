@@ -62,6 +62,11 @@ pub(crate) struct PlanDocument<'a> {
     errored: bool,
 }
 
+/// Whether the state has the configured values after an apply of the plan.
+fn is_complete(plan: &Plan) -> bool {
+    !plan.errored && !plan.is_partial() && !plan.is_requested_invocation()
+}
+
 #[derive(Serialize)]
 struct VariableValue<'a> {
     value: PlainValue<'a>,
@@ -135,7 +140,7 @@ impl<'a> ReviewInput<'a> {
             action_invocations: plan.invocations.iter().map(InvocationDocument::new).collect(),
             timestamp: &plan.timestamp,
             applyable: plan.is_applyable() && plan.secrets == ObjectSecrets::Available,
-            complete: !plan.errored && !plan.is_partial() && !plan.is_requested_invocation(),
+            complete: is_complete(plan),
             errored: plan.errored,
         }
     }
@@ -177,7 +182,7 @@ impl<'a> PlanDocument<'a> {
             action_invocations: plan.invocations.iter().map(InvocationDocument::new).collect(),
             timestamp: &plan.timestamp,
             applyable: plan.is_applyable() && plan.secrets == ObjectSecrets::Available,
-            complete: !plan.errored && !plan.is_partial() && !plan.is_requested_invocation(),
+            complete: is_complete(plan),
             errored: plan.errored,
         }
     }
