@@ -1,7 +1,8 @@
 //! The project's own commands: `cargo xtask demo | test | bench | interop | build | guests`.
 //!
-//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. xtask
-//! does not depend on the project's crates, and therefore compiles in seconds on a new machine.
+//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. Of
+//! the project's crates, xtask depends only on `wardian-digest`, and therefore compiles in seconds on a new
+//! machine.
 
 mod author;
 mod authors_bench;

@@ -162,7 +162,7 @@ impl Documentation {
         for kind in PageKind::ALL {
             let Some(folder) = kind.folder() else { continue };
             let folder = format!("docs/{folder}");
-            for name in names_in(&directory.join(&folder))? {
+            for layout::Entry { name, .. } in layout::entries(&directory.join(&folder))? {
                 let path = format!("{folder}/{name}");
                 let is_page = Path::new(&name).extension().is_some_and(|extension| extension == "md");
                 if !is_page || self.pages.contains_key(&path) {
@@ -219,24 +219,6 @@ fn read_optional(path: &Path) -> Result<Option<String>, DocumentationError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(DocumentationError::Read { path: path.to_owned(), source }),
     }
-}
-
-/// Returns the names of the entries of a directory, sorted; none if it does not exist.
-fn names_in(directory: &Path) -> Result<Vec<String>, DocumentationError> {
-    let failed = |source| DocumentationError::Read { path: directory.to_owned(), source };
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        if let Ok(name) = entry.map_err(failed)?.file_name().into_string() {
-            names.push(name);
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
 }
 
 #[cfg(test)]

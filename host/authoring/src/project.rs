@@ -40,7 +40,7 @@ const SDK_WORLD: &str = "sdk-provider-plugin";
 const RESULTS_DIRECTORY: &str = "build";
 
 /// Names of files and directories that are not sources in any project.
-const RESULT_NAMES: [&str; 3] = [".git", ".terraform", "docs"];
+const RESULT_NAMES: [&str; 2] = [".git", "docs"];
 
 /// The project of a provider.
 #[derive(Clone, Debug)]
@@ -67,13 +67,6 @@ enum BuildTool {
 pub enum BuildProfile {
     Development,
     Release,
-}
-
-/// The result of unit tests that passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TestSummary {
-    /// The number of tests, if the test runner reports it.
-    pub passed: Option<u64>,
 }
 
 /// A function that receives the name of each package that is compiled.
@@ -177,17 +170,17 @@ impl Project {
         Ok(file)
     }
 
-    /// Runs the unit tests natively.
+    /// Runs the unit tests natively, and returns the number of tests that passed, if the test runner reports
+    /// it.
     ///
     /// # Errors
     /// Returns an error with the output of the failed tests, or with the compiler's messages.
-    pub async fn test(&self, progress: &mut PackageProgress<'_>) -> Result<TestSummary, ProjectError> {
-        let passed = match self.tool {
-            BuildTool::Cargo => Some(cargo::test(self, progress).await?),
-            BuildTool::Go => Some(go::test(self).await?),
-            BuildTool::Python => python::test(self).await?,
-            BuildTool::JavaScript => javascript::test(self).await?,
-        };
-        Ok(TestSummary { passed })
+    pub async fn test(&self, progress: &mut PackageProgress<'_>) -> Result<Option<usize>, ProjectError> {
+        match self.tool {
+            BuildTool::Cargo => cargo::test(self, progress).await.map(Some),
+            BuildTool::Go => go::test(self).await.map(Some),
+            BuildTool::Python => python::test(self).await,
+            BuildTool::JavaScript => javascript::test(self).await,
+        }
     }
 }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 
 use self::toolchains::Toolchains;
+use crate::bench_table;
 use crate::progress::say;
 use crate::test;
 use crate::workspace::Workspace;
@@ -145,15 +146,16 @@ impl Place<'_> {
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let target = workspace.own_target().join("interop/languages");
+    if options.only_bindings {
+        fs::create_dir_all(&target)?;
+        bindings::write(workspace, &target)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let components = target.join("components");
     if components.exists() {
         fs::remove_dir_all(&components)?;
     }
     fs::create_dir_all(&components)?;
-    if options.only_bindings {
-        bindings::write(workspace, &target)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let wardian = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let wardian =
         fs::canonicalize(&wardian).with_context(|| format!("{} does not exist", wardian.display()))?;
@@ -207,9 +209,8 @@ fn optional_seconds(time: Option<Duration>) -> String {
 }
 
 /// Formats a size for a table.
-#[expect(clippy::cast_precision_loss, reason = "a size in megabytes")]
 fn megabytes(bytes: u64) -> String {
-    format!("{:.2} MB", bytes as f64 / 1e6)
+    format!("{:.2} MB", bench_table::megabytes(bytes))
 }
 
 /// Lays out rows in columns. The first column is aligned to the left, all others to the right.

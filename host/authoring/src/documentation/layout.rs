@@ -116,14 +116,14 @@ fn file(path: &str, bytes: u64, pages: &mut usize, problems: &mut Vec<Unpublishe
     }
 }
 
-struct Entry {
-    name: String,
+pub(super) struct Entry {
+    pub(super) name: String,
     is_directory: bool,
     bytes: u64,
 }
 
 /// Returns the entries of a directory, sorted; none if it does not exist.
-fn entries(directory: &Path) -> Result<Vec<Entry>, DocumentationError> {
+pub(super) fn entries(directory: &Path) -> Result<Vec<Entry>, DocumentationError> {
     let failed = |source| DocumentationError::Read { path: directory.to_owned(), source };
     let read = match fs::read_dir(directory) {
         Ok(read) => read,

@@ -98,7 +98,10 @@ pub(super) async fn build(
 }
 
 /// Runs the tests natively, and returns the number of tests that passed.
-pub(super) async fn test(project: &Project, progress: &mut PackageProgress<'_>) -> Result<u64, ProjectError> {
+pub(super) async fn test(
+    project: &Project,
+    progress: &mut PackageProgress<'_>,
+) -> Result<usize, ProjectError> {
     let mut command = cargo(&project.directory, &["test", "--package", &project.name]);
     let output = CARGO.run(&mut command, &mut |line| report(line, progress)).await?;
     if output.is_success {
@@ -183,9 +186,9 @@ fn without_progress(stderr: &str) -> String {
 }
 
 /// Returns the sum of the numbers of passed tests.
-fn passed_tests(stdout: &str) -> u64 {
+fn passed_tests(stdout: &str) -> usize {
     let results = stdout.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
-    results.filter_map(|rest| rest.split(' ').next()?.parse::<u64>().ok()).sum()
+    results.filter_map(|rest| rest.split(' ').next()?.parse::<usize>().ok()).sum()
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ fn is_progress(line: &str) -> bool {
 }
 
 /// Runs the tests natively, and returns the number of tests that passed.
-pub(super) async fn test(project: &Project) -> Result<u64, ProjectError> {
+pub(super) async fn test(project: &Project) -> Result<usize, ProjectError> {
     let mut command = Program::command(Path::new(GO.name), &project.directory, &["test", "-json", "./..."]);
     let output = GO.run(&mut command, &mut |_| ()).await?;
     let events = TestEvents::parse(&output.stdout);
@@ -102,9 +102,8 @@ impl TestEvents {
         self.events.iter().filter(move |event| event["Action"] == action)
     }
 
-    fn passed(&self) -> u64 {
-        let passed = self.with_action("pass").filter(|event| event["Test"].is_string()).count();
-        u64::try_from(passed).unwrap_or(u64::MAX)
+    fn passed(&self) -> usize {
+        self.with_action("pass").filter(|event| event["Test"].is_string()).count()
     }
 
     fn has_failed_test(&self) -> bool {

@@ -38,28 +38,21 @@ pub(super) async fn build(project: &Project, settings: &Settings, file: &Path) -
     let mut command = Program::command(&compiler, &project.directory, &arguments);
     command.arg(&definitions).arg("--js").arg(settings.component.as_deref().unwrap_or(COMPONENT));
     let output = COMPONENTIZE.run(command.arg("--output").arg(file), &mut |_| ()).await?;
-    if output.is_success {
-        Ok(())
-    } else {
-        Err(ProjectError::Build { program: COMPONENTIZE.name, output: output.both() })
-    }
+    output.checked(|output| ProjectError::Build { program: COMPONENTIZE.name, output }).map(drop)
 }
 
 /// Runs the script `test`, and returns the number of tests that passed, if the script runs Node.js's test
 /// runner.
-pub(super) async fn test(project: &Project) -> Result<Option<u64>, ProjectError> {
+pub(super) async fn test(project: &Project) -> Result<Option<usize>, ProjectError> {
     let mut command =
         Program::command(Path::new(NPM.name), &project.directory, &["test", "--silent", "--if-present"]);
     let output = NPM.run(&mut command, &mut |_| ()).await?;
-    if output.is_success {
-        Ok(passed_tests(&output.stdout))
-    } else {
-        Err(ProjectError::Tests { program: NPM.name, output: output.both() })
-    }
+    let output = output.checked(|output| ProjectError::Tests { program: NPM.name, output })?;
+    Ok(passed_tests(&output.stdout))
 }
 
 /// Returns the number in the last line `# pass 3` (the reporter `tap`) or `ℹ pass 3` (`spec`).
-fn passed_tests(stdout: &str) -> Option<u64> {
+fn passed_tests(stdout: &str) -> Option<usize> {
     stdout.lines().rev().find_map(|line| {
         let mut words = line.split_whitespace();
         let is_summary = matches!(words.next(), Some("#" | "ℹ")) && words.next() == Some("pass");

@@ -31,6 +31,11 @@ pub(super) struct ProgramOutput {
 }
 
 impl ProgramOutput {
+    /// Returns the output of a program that succeeded, and otherwise an error with both streams.
+    pub(super) fn checked(self, failed: impl FnOnce(String) -> ProjectError) -> Result<Self, ProjectError> {
+        if self.is_success { Ok(self) } else { Err(failed(self.both())) }
+    }
+
     /// Returns the standard output and standard error, without empty lines between and around them.
     pub(super) fn both(&self) -> String {
         let parts = [self.stdout.trim(), self.stderr.trim()];

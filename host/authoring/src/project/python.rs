@@ -65,11 +65,7 @@ pub(super) async fn build(project: &Project, settings: &Settings, file: &Path) -
         command.arg("--python-path").arg(own);
     }
     let output = COMPONENTIZE.run(command.arg("--output").arg(file), &mut |_| ()).await?;
-    if output.is_success {
-        Ok(())
-    } else {
-        Err(ProjectError::Build { program: COMPONENTIZE.name, output: output.both() })
-    }
+    output.checked(|output| ProjectError::Build { program: COMPONENTIZE.name, output }).map(drop)
 }
 
 /// Finds the packages of the project's environment.
@@ -82,15 +78,12 @@ async fn locate(project: &Project) -> Result<Located, ProjectError> {
 }
 
 /// Runs the tests, and returns their number.
-pub(super) async fn test(project: &Project) -> Result<Option<u64>, ProjectError> {
+pub(super) async fn test(project: &Project) -> Result<Option<usize>, ProjectError> {
     let python = program(project, &PYTHON, "python");
     let mut command = Program::command(&python, &project.directory, &["-B", "-m", "unittest"]);
     let output = PYTHON.run(&mut command, &mut |_| ()).await?;
-    if output.is_success {
-        Ok(run_tests(&output.stderr))
-    } else {
-        Err(ProjectError::Tests { program: PYTHON.name, output: output.both() })
-    }
+    let output = output.checked(|output| ProjectError::Tests { program: PYTHON.name, output })?;
+    Ok(run_tests(&output.stderr))
 }
 
 /// Returns the file of a program in the project's environment, or else its name.
@@ -104,7 +97,7 @@ fn program(project: &Project, program: &Program, name_in_environment: &str) -> P
 }
 
 /// Returns the number in the line `Ran 3 tests in 0.001s`.
-fn run_tests(stderr: &str) -> Option<u64> {
+fn run_tests(stderr: &str) -> Option<usize> {
     let summary = stderr.lines().rev().find_map(|line| line.strip_prefix("Ran "))?;
     summary.split(' ').next()?.parse().ok()
 }

@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use wardian_authoring::component_report::{LARGE_COMPONENT_BYTES, component_size, unsupported_features};
 use wardian_declaration::{InspectError, Inspected, inspect};
 use wardian_diagnostic::system_reason;
-use wardian_files::read_regular;
 use wardian_install::package::MAX_COMPONENT_BYTES;
 use wardian_monitor::Summary;
 use wardian_plugin::{MistakeKind, schema_mistakes};
 
+use super::plugin_declare::read;
 use crate::arguments::PluginCheckArguments;
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
@@ -40,10 +40,7 @@ impl CommandSpec for PluginCheckArguments {
 
 async fn run(context: &CommandContext, arguments: &PluginCheckArguments) -> Outcome {
     let path = &arguments.component;
-    let bytes = read_regular(path, MAX_COMPONENT_BYTES).map_err(|error| {
-        let detail = format!("{} cannot be read: {}.", path.display(), system_reason(&error));
-        Failure::error("File cannot be read", detail)
-    })?;
+    let bytes = read(path, MAX_COMPONENT_BYTES)?;
     let inspected = inspect(&bytes, &context.app.directory).map_err(|error| {
         let hint = match error {
             InspectError::NotAComponent => {

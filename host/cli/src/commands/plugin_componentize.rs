@@ -1,14 +1,13 @@
 //! `wardian plugin componentize`: converts a core module to a component.
 
 use async_trait::async_trait;
-use wardian_app::{atomic_write, sentence};
+use wardian_app::sentence;
 use wardian_authoring::componentize::componentize;
 use wardian_authoring::declare::declare;
-use wardian_diagnostic::system_reason;
 use wardian_install::package::MAX_COMPONENT_BYTES;
 use wardian_printable::printable;
 
-use super::plugin_declare::{read, read_document};
+use super::plugin_declare::{read, read_document, write_component};
 use crate::arguments::PluginComponentizeArguments;
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
@@ -51,10 +50,7 @@ fn run(context: &CommandContext, arguments: &PluginComponentizeArguments) -> Out
         requests = inspected.declaration.requests;
     }
     let out = arguments.out.clone().unwrap_or_else(|| arguments.module.with_extension("component.wasm"));
-    atomic_write::write(&out, &component).map_err(|error| {
-        let detail = format!("{} cannot be written: {}.", out.display(), system_reason(&error));
-        Failure::error("Component cannot be written", detail)
-    })?;
+    write_component(&out, &component)?;
     context.shell.say(printable!("Wrote {} ({} bytes).", out.display(), component.len()));
     for request in &requests {
         let (what, reason) = (request.description(), request.reason());

@@ -78,10 +78,7 @@ fn run(context: &CommandContext, arguments: &PluginDeclareArguments) -> Outcome 
         Failure::error("Capabilities cannot be declared", detail)
     })?;
     let out = arguments.out.as_ref().unwrap_or(&arguments.component);
-    atomic_write::write(out, &bytes).map_err(|error| {
-        let detail = format!("{} cannot be written: {}.", out.display(), system_reason(&error));
-        Failure::error("Component cannot be written", detail)
-    })?;
+    write_component(out, &bytes)?;
     context.shell.say(printable!("{} now requests:", out.display()));
     for request in &inspected.declaration.requests {
         let (what, reason) = (request.description(), request.reason());
@@ -146,6 +143,14 @@ fn requests(arguments: &PluginDeclareArguments) -> Vec<DeclaredCapability> {
             DeclaredCapability { capability: capability.to_owned(), arguments: all }
         })
         .collect()
+}
+
+/// Writes a component, and replaces an existing file atomically.
+pub(super) fn write_component(out: &Path, component: &[u8]) -> Outcome<()> {
+    atomic_write::write(out, component).map_err(|error| {
+        let detail = format!("{} cannot be written: {}.", out.display(), system_reason(&error));
+        Failure::error("Component cannot be written", detail)
+    })
 }
 
 pub(super) fn read(path: &Path, limit: u64) -> Outcome<Vec<u8>> {

@@ -28,6 +28,7 @@ use crate::component_file::{build, project_failure, show_package};
 use crate::failure::{Failure, Outcome, Status};
 use crate::file_watch::FileTimes;
 use crate::interrupt;
+use crate::render::counted::counted;
 use crate::shell::{OutputKind, Paint, ViewOptions};
 
 /// Maximum size of the user's policy file.
@@ -257,11 +258,10 @@ impl<'a> Session<'a> {
         let shell = &self.context.shell;
         let started = Instant::now();
         match self.project.test(&mut show_package(self.context)).await {
-            Ok(summary) => {
+            Ok(passed) => {
                 let time = seconds(started.elapsed());
-                match summary.passed {
-                    Some(1) => shell.say(printable!("1 unit test passed in {time}.")),
-                    Some(count) => shell.say(printable!("{count} unit tests passed in {time}.")),
+                match passed {
+                    Some(count) => shell.say(printable!("{} passed in {time}.", counted(count, "unit test"))),
                     None => shell.say(printable!("The unit tests passed in {time}.")),
                 }
                 true

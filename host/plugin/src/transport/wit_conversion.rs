@@ -570,17 +570,24 @@ macro_rules! wit_conversions {
             }
         }
 
-        /// Interprets an event of an action: `Ok` is the last one, with the action's diagnostics, and `Err`
-        /// is a progress message.
+        /// Interprets an event of an action: a progress message, or the diagnostics with which the action ends.
         ///
         /// # Errors
         /// Returns an error if the action ended without such an event.
         pub(crate) fn action_event(
             event: Option<records::ActionEvent>,
-        ) -> Result<Result<$crate::PluginDiagnostics, String>, $crate::transport::PluginFailure> {
+        ) -> Result<
+            ::std::ops::ControlFlow<$crate::PluginDiagnostics, String>,
+            $crate::transport::PluginFailure,
+        > {
+            use ::std::ops::ControlFlow;
             match event {
-                Some(records::ActionEvent::Progress(text)) => Ok(Err($crate::printable(&text))),
-                Some(records::ActionEvent::Completed(reported)) => Ok(Ok($diagnostics(reported))),
+                Some(records::ActionEvent::Progress(text)) => {
+                    Ok(ControlFlow::Continue($crate::printable(&text)))
+                }
+                Some(records::ActionEvent::Completed(reported)) => {
+                    Ok(ControlFlow::Break($diagnostics(reported)))
+                }
                 None => Err($crate::transport::PluginFailure::InvalidResponse(
                     "the action ended without reporting whether it succeeded".into(),
                 )),

@@ -3,6 +3,8 @@
 //! The response is a WIT resource of the component, from which the results are fetched one by one.
 //! Therefore, the instance remains in use until the last result.
 
+use std::ops::ControlFlow;
+
 use wardian_plugin::transport::{PluginFailure, StreamingCalls, WireResult, or_diagnostics};
 use wardian_plugin::{
     ActionRequest, CallContext, Continue, ListEvent, ListRequest, PlanActionResponse, PluginDiagnostics,
@@ -112,8 +114,8 @@ impl StreamingCalls for ComponentWire {
                     })
                     .await?;
                 match conversion::action_event(event)? {
-                    Err(text) => progress(text),
-                    Ok(reported) => break reported,
+                    ControlFlow::Continue(text) => progress(text),
+                    ControlFlow::Break(reported) => break reported,
                 }
             };
             lease.call(call.clone(), |_, store| Box::pin(events.resource_drop_async(store))).await?;

@@ -1,4 +1,4 @@
-//! Hands the configuration of one instance on to the others.
+//! Passes the client of a configured instance on to the other instances.
 //!
 //! The host runs a provider in several instances, each with its own memory. Without this module, each of
 //! them is configured: 30 objects that are planned at the same time can cause 30 logins. A provider with

@@ -92,20 +92,18 @@ impl Service {
 
     /// Configures this instance with the form of another instance.
     pub(crate) fn restore_configured_form(&self, form: &[u8]) -> Vec<types::Diagnostic> {
-        let restore = || match &self.parts.configured_form {
-            Some(known) => known.restore(form),
-            None => Err(Diagnostics::error(
+        diagnostics_record(self.restored(form).err().unwrap_or_default())
+    }
+
+    fn restored(&self, form: &[u8]) -> Result<()> {
+        let known = self.parts.configured_form.as_ref().ok_or_else(|| {
+            Diagnostics::error(
                 "Provider cannot be configured",
                 "It received the form of a configured instance, but hands none on.",
-            )),
-        };
-        match restore() {
-            Ok(client) => {
-                *self.client.borrow_mut() = Some(client);
-                Vec::new()
-            }
-            Err(errors) => diagnostics_record(errors),
-        }
+            )
+        })?;
+        *self.client.borrow_mut() = Some(known.restore(form)?);
+        Ok(())
     }
 
     /// Adds an error if the provider hands its client on, but the component does not export it.

@@ -1,5 +1,7 @@
 //! Streaming calls: listing objects, and actions. The host fetches their results in several calls.
 
+use std::ops::ControlFlow;
+
 use wardian_plugin::transport::{StreamingCalls, WireResult, or_diagnostics};
 use wardian_plugin::{
     ActionRequest, CallContext, Continue, ListEvent, ListRequest, PlanActionResponse, PluginDiagnostics,
@@ -100,8 +102,8 @@ impl StreamingCalls for InProcessWire {
         loop {
             let event = self.ask(&call, next).await?;
             match or_diagnostics(&call, conversion::action_event(event))? {
-                Err(text) => progress(text),
-                Ok(reported) => return Ok(reported),
+                ControlFlow::Continue(text) => progress(text),
+                ControlFlow::Break(reported) => return Ok(reported),
             }
         }
     }
