@@ -2,9 +2,8 @@
 //!
 //! A terminal or a browser that implements the Unicode Bidirectional Algorithm reorders a line that
 //! contains right-to-left text: also the characters next to it, such as the arrow between two values.
-//! Text in isolates has no effect on the order of the rest of its line. The isolates are not part of
-//! [`PrintableText`](crate::PrintableText), in which they would be escaped: the caller adds
-//! them around each name or value when it writes a line.
+//! Text in isolates has no effect on the order of the rest of its line. Escaping a text also escapes the
+//! isolates in it, so callers add them around each name or value after it is escaped.
 
 use std::borrow::Cow;
 
