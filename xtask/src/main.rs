@@ -88,6 +88,7 @@ Options:
   hostile --components-for <MINUTES>   test random components
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
   hostile records --kills <N> ends of applies at random moments after recorded states (default: 300)
+  hostile native          attacks of a native plugin, with all attempts
   interop wrappers --only <TEXT>   tools with this text in their names
   interop wrappers --binary <PATH> run this binary instead of building one
   interop test-modules --only <TEXT>   modules with this text in their names
@@ -155,6 +156,7 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             host::build(&workspace, Selection::Workspace)?;
             simulation::run_kills(&workspace, kills)
         }
+        "hostile" if request.rest == ["native"] => simulation::run_native(&Workspace::load()?),
         "hostile" => {
             let options = hostile::Options::parse(&request.rest)?;
             let workspace = Workspace::load()?;

@@ -1,5 +1,6 @@
-//! `cargo xtask hostile files` simulates many more random file operations of two plugins than the tests
-//! do, and `cargo xtask hostile records` ends many more applies at random moments after recorded states.
+//! Tests in their full size, of which `cargo xtask test` runs a sample: random file operations of two
+//! plugins (`cargo xtask hostile files`), applies that end at random moments after recorded states
+//! (`cargo xtask hostile records`), and attacks of a native plugin (`cargo xtask hostile native`).
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -21,6 +22,9 @@ const KILLED: &str = "recorded_states::failures_after_recorded_states_lose_and_d
 /// The environment variable with the number of ended applies.
 const KILLS: &str = "WARDIAN_RECORDED_KILLS";
 const DEFAULT_KILLS: u64 = 300;
+
+/// The test that attacks the host with a native program, in `wardian-hostile-native`.
+const ATTACKS: &str = "attacks_succeed_only_without_confinement";
 
 /// Returns the number of operations from the arguments after `hostile files`.
 pub(crate) fn parse(arguments: &[String]) -> Result<u64> {
@@ -56,6 +60,22 @@ pub(crate) fn run_kills(workspace: &Workspace, kills: u64) -> Result<ExitCode> {
     say(&elapsed(started.elapsed()));
     if status.success() && !has_run {
         bail!("{KILLED} did not run");
+    }
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub(crate) fn run_native(workspace: &Workspace) -> Result<ExitCode> {
+    say("==> Attacking the confinement of native plugins");
+    let started = Instant::now();
+    let mut cargo = workspace.cargo();
+    cargo
+        .args(["test", "--workspace", "--test", "attacks", "--", "--nocapture", "--exact", ATTACKS])
+        .env("WARDIAN_HOSTILE_ALL", "1");
+    let mut has_run = false;
+    let status = process::each_line(&mut cargo, |line| has_run |= line.starts_with("connect-race "))?;
+    say(&elapsed(started.elapsed()));
+    if status.success() && !has_run {
+        bail!("{ATTACKS} did not run");
     }
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -86,7 +86,7 @@ impl Symbols {
 /// Returns the frames of the author's code as text; all frames if there are none.
 fn shown(all: Vec<Frame>) -> Vec<String> {
     let (author, others): (Vec<Frame>, Vec<Frame>) =
-        all.into_iter().partition(|frame| is_author_function(&frame.name));
+        all.into_iter().partition(|frame| is_author_function(&frame.name) && !frame.is_standard_library());
     let frames = if author.is_empty() { others } else { author };
     let further = frames.len().saturating_sub(MAX_SHOWN_FRAMES);
     let mut lines: Vec<String> = frames.iter().take(MAX_SHOWN_FRAMES).map(Frame::line).collect();
@@ -97,6 +97,14 @@ fn shown(all: Vec<Frame>) -> Vec<String> {
 }
 
 impl Frame {
+    /// Returns whether the line is in the source of the standard library. Its generic functions are named
+    /// after the types of the author that they are compiled for.
+    fn is_standard_library(&self) -> bool {
+        self.file.as_deref().is_some_and(|file| {
+            file.starts_with("/rustc/") || file.contains("/lib/rustlib/src/rust/library/")
+        })
+    }
+
     fn line(&self) -> String {
         let mut text =
             if self.name.is_empty() { "a function without a name".to_owned() } else { self.name.clone() };
@@ -193,6 +201,27 @@ mod tests {
             shown(all),
             ["terraform_provider_dns::zone::parse", "terraform_provider_dns::zone::parse_all"]
         );
+    }
+
+    #[test]
+    fn functions_of_the_standard_library_for_types_of_the_author_are_omitted() {
+        let frame = |name: &str, file: &str| Frame {
+            name: name.to_owned(),
+            file: Some(file.to_owned()),
+            line: Some(1),
+        };
+        let all = vec![
+            frame("dns::zone::parse::{closure#0}", "src/zone.rs"),
+            frame(
+                "<&mut dns::zone::parse::{closure#0} as core::ops::function::FnOnce<(&str,)>>::call_once",
+                "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/ops/function.rs",
+            ),
+            frame(
+                "<dns::zone::Zone as alloc::string::ToString>::to_string",
+                "/home/author/.rustup/toolchains/stable/lib/rustlib/src/rust/library/alloc/src/string.rs",
+            ),
+        ];
+        assert_eq!(shown(all), ["dns::zone::parse::{closure#0} at src/zone.rs:1"]);
     }
 
     #[test]

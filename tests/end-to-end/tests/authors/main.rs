@@ -59,6 +59,10 @@ impl Reader {
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "line {line}: `{command}` failed:\n{printed}");
         self.directory = fs::read_to_string(file).unwrap().trim_end().into();
+        // The versions in this repository's lock file are those that other tests have compiled.
+        if self.directory.join("Cargo.toml").exists() && !self.directory.join("Cargo.lock").exists() {
+            fs::copy(root().join("Cargo.lock"), self.directory.join("Cargo.lock")).unwrap();
+        }
         printed
     }
 
@@ -78,6 +82,8 @@ impl Reader {
             .env("PATH", path)
             .envs(self.toolchain.clone())
             .env("CARGO_TERM_COLOR", "never")
+            // The tests of the commands for authors use the same results, so libraries are compiled once.
+            .env("CARGO_BUILD_BUILD_DIR", root().join("target/end-to-end/authoring"))
             .env_remove("WARDIAN_OFFLINE")
             .env_remove("CARGO_TARGET_DIR");
         shell

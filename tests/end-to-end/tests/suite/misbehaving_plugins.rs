@@ -88,8 +88,11 @@ fn misbehaving_components_are_reported() {
 fn component_in_endless_loop_is_stopped() {
     let Some(hostile) = test_guest("hostile") else { return };
     let project = overridden("hostile_loop", &hostile);
+    let limits = format!("plugin \"{ADDRESS}\" {{\n  limits {{\n    cpu_time = \"2s\"\n  }}\n}}\n");
+    project.write("wardian.policy.hcl", limits);
     let seen = project.run("plan").ended_with(1);
-    assert!(seen.errors.contains("hostile_loop.a"), "{}", seen.text());
+    let text = seen.text();
+    assert!(seen.errors.contains("hostile_loop.a") && seen.errors.contains("2 s"), "{text}");
 }
 
 /// Checks that the component runs, and that its requests are denied and reported.
