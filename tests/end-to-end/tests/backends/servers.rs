@@ -69,48 +69,106 @@ pub(crate) struct Backend {
     pub(crate) lock_remains: bool,
 }
 
+/// A kind of storage that this machine can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Local,
+    Http,
+    Azurerm,
+    Gcs,
+    Consul,
+    Remote,
+    Cloud,
+    Kubernetes,
+    S3LockObjects,
+    S3Table,
+    Pg,
+    /// Wardian's own backend.
+    Postgres,
+}
+
+/// Returns every kind of storage that this machine can run, including Wardian's own.
+pub(crate) fn all_kinds() -> Vec<Kind> {
+    let mut kinds = terraform_kinds();
+    if POSTGRES.is_some() {
+        kinds.push(Kind::Postgres);
+    }
+    kinds
+}
+
+/// Returns the kinds of storages of Terraform's backends.
+fn terraform_kinds() -> Vec<Kind> {
+    let mut kinds = vec![
+        Kind::Local,
+        Kind::Http,
+        Kind::Azurerm,
+        Kind::Gcs,
+        Kind::Consul,
+        Kind::Remote,
+        Kind::Cloud,
+        Kind::Kubernetes,
+    ];
+    if MOTO.is_some() {
+        kinds.extend([Kind::S3LockObjects, Kind::S3Table]);
+    }
+    if POSTGRES.is_some() {
+        kinds.push(Kind::Pg);
+    }
+    kinds
+}
+
 /// Returns every backend that this machine can run, including Wardian's own, with new storages.
 pub(crate) fn all_backends() -> Vec<Backend> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let mut all = backends();
-    if let Some(postgres) = &*POSTGRES {
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let arguments = format!(
-            "    conn_str = \"{}\"\n    schema_name = \"rows_{number}\"\n",
-            postgres.connection_string()
-        );
-        all.push(Backend {
-            name: "postgres",
-            block: format!("terraform {{\n  backend \"postgres\" {{\n{arguments}  }}\n}}\n"),
-            has_workspaces: true,
-            lock_remains: false,
-        });
-    }
-    all
+    all_kinds().into_iter().map(Kind::create).collect()
 }
 
 /// Returns every backend of Terraform that this machine can run, with new storages.
 pub(crate) fn backends() -> Vec<Backend> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let block =
-        |name: &str, arguments: &str| format!("terraform {{\n  backend \"{name}\" {{\n{arguments}  }}\n}}\n");
-    let mut backends = vec![
+    terraform_kinds().into_iter().map(Kind::create).collect()
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Http => "http",
+            Self::Azurerm => "azurerm",
+            Self::Gcs => "gcs",
+            Self::Consul => "consul",
+            Self::Remote => "remote",
+            Self::Cloud => "cloud",
+            Self::Kubernetes => "kubernetes",
+            Self::S3LockObjects => "s3 with lock objects",
+            Self::S3Table => "s3 with a DynamoDB table",
+            Self::Pg => "pg",
+            Self::Postgres => "postgres",
+        }
+    }
+
+    pub(crate) fn has_workspaces(self) -> bool {
+        !matches!(self, Self::Http | Self::Remote | Self::Cloud)
+    }
+
+    /// Creates a new storage.
+    pub(crate) fn create(self) -> Backend {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
         Backend {
-            name: "local",
-            block: block("local", &format!("    path = \"states/{number}.tfstate\"\n")),
-            has_workspaces: true,
-            lock_remains: false,
-        },
-        Backend {
-            name: "http",
-            block: HTTP.block(&format!("/{number}")),
-            has_workspaces: false,
-            lock_remains: true,
-        },
-        Backend {
-            name: "azurerm",
-            block: block(
+            name: self.name(),
+            block: self.block(number),
+            has_workspaces: self.has_workspaces(),
+            lock_remains: !matches!(self, Self::Local | Self::Consul | Self::Pg | Self::Postgres),
+        }
+    }
+
+    fn block(self, number: u32) -> String {
+        let block = |name: &str, arguments: &str| {
+            format!("terraform {{\n  backend \"{name}\" {{\n{arguments}  }}\n}}\n")
+        };
+        match self {
+            Self::Local => block("local", &format!("    path = \"states/{number}.tfstate\"\n")),
+            Self::Http => HTTP.block(&format!("/{number}")),
+            Self::Azurerm => block(
                 "azurerm",
                 &format!(
                     "    storage_account_name = \"{}\"\n    container_name = \"{}\"\n    key = \"state {number}\"\n    \
@@ -120,12 +178,7 @@ pub(crate) fn backends() -> Vec<Backend> {
                     Azure::KEY
                 ),
             ),
-            has_workspaces: true,
-            lock_remains: true,
-        },
-        Backend {
-            name: "gcs",
-            block: block(
+            Self::Gcs => block(
                 "gcs",
                 &format!(
                     "    bucket = \"{}\"\n    prefix = \"state {number}\"\n    access_token = \"token\"\n    \
@@ -134,81 +187,66 @@ pub(crate) fn backends() -> Vec<Backend> {
                     GCS.endpoint()
                 ),
             ),
-            has_workspaces: true,
-            lock_remains: true,
-        },
-    ];
-    backends.push(Backend {
-        name: "consul",
-        block: block(
-            "consul",
-            &format!(
-                "    address = \"{}\"\n    scheme = \"http\"\n    path = \"states/{number}\"\n",
-                CONSUL.address()
-            ),
-        ),
-        has_workspaces: true,
-        lock_remains: false,
-    });
-    let enterprise = |name: &str, header: &str| {
-        format!(
-            "terraform {{\n  {header} {{\n    hostname = \"tfe.example.com\"\n    organization = \"org\"\n    workspaces {{\n      \
-             name = \"{name}-{number}\"\n    }}\n  }}\n}}\n"
-        )
-    };
-    for (name, header) in [("remote", "backend \"remote\""), ("cloud", "cloud")] {
-        let block = enterprise(name, header);
-        backends.push(Backend { name, block, has_workspaces: false, lock_remains: true });
-    }
-    backends.push(Backend {
-        name: "kubernetes",
-        block: block(
-            "kubernetes",
-            &format!("    secret_suffix = \"state{number}\"\n    config_path = \"{}\"\n", file("kubeconfig")),
-        ),
-        has_workspaces: true,
-        lock_remains: true,
-    });
-    if let Some(moto) = &*MOTO {
-        let bucket = format!("bucket-{number}");
-        moto.create_bucket(&bucket);
-        moto.create_table(&format!("locks-{number}"));
-        let url = moto.url();
-        let s3 = |key: &str, lock: &str| {
-            block(
-                "s3",
+            Self::Consul => block(
+                "consul",
                 &format!(
-                    "    bucket = \"{bucket}\"\n    key = \"{key}/state\"\n    region = \"us-east-1\"\n    endpoints = \
-                     {{ s3 = \"{url}\", dynamodb = \"{url}\" }}\n    use_path_style = true\n    \
-                     skip_credentials_validation = true\n    skip_requesting_account_id = true\n{lock}"
+                    "    address = \"{}\"\n    scheme = \"http\"\n    path = \"states/{number}\"\n",
+                    CONSUL.address()
                 ),
-            )
-        };
-        backends.push(Backend {
-            name: "s3 with lock objects",
-            block: s3("objects", "    use_lockfile = true\n    encrypt = true\n"),
-            has_workspaces: true,
-            lock_remains: true,
-        });
-        backends.push(Backend {
-            name: "s3 with a DynamoDB table",
-            block: s3("table", &format!("    dynamodb_table = \"locks-{number}\"\n")),
-            has_workspaces: true,
-            lock_remains: true,
-        });
-    }
-    if let Some(postgres) = &*POSTGRES {
-        backends.push(Backend {
-            name: "pg",
-            block: block(
-                "pg",
-                &format!("    conn_str = \"{}\"\n", postgres.create_database(&format!("database_{number}"))),
             ),
-            has_workspaces: true,
-            lock_remains: false,
-        });
+            Self::Remote => enterprise_block("backend \"remote\"", &format!("remote-{number}")),
+            Self::Cloud => enterprise_block("cloud", &format!("cloud-{number}")),
+            Self::Kubernetes => block(
+                "kubernetes",
+                &format!(
+                    "    secret_suffix = \"state{number}\"\n    config_path = \"{}\"\n",
+                    file("kubeconfig")
+                ),
+            ),
+            Self::S3LockObjects => s3_block(number, "    use_lockfile = true\n    encrypt = true\n"),
+            Self::S3Table => {
+                moto().create_table(&format!("locks-{number}"));
+                s3_block(number, &format!("    dynamodb_table = \"locks-{number}\"\n"))
+            }
+            Self::Pg => {
+                let database = postgres().create_database(&format!("database_{number}"));
+                block("pg", &format!("    conn_str = \"{database}\"\n"))
+            }
+            Self::Postgres => block(
+                "postgres",
+                &format!(
+                    "    conn_str = \"{}\"\n    schema_name = \"rows_{number}\"\n",
+                    postgres().connection_string()
+                ),
+            ),
+        }
     }
-    backends
+}
+
+fn enterprise_block(header: &str, workspace: &str) -> String {
+    format!(
+        "terraform {{\n  {header} {{\n    hostname = \"tfe.example.com\"\n    organization = \"org\"\n    workspaces {{\n      \
+         name = \"{workspace}\"\n    }}\n  }}\n}}\n"
+    )
+}
+
+fn s3_block(number: u32, lock: &str) -> String {
+    let bucket = format!("bucket-{number}");
+    moto().create_bucket(&bucket);
+    let url = moto().url();
+    format!(
+        "terraform {{\n  backend \"s3\" {{\n    bucket = \"{bucket}\"\n    key = \"some/state\"\n    region = \
+         \"us-east-1\"\n    endpoints = {{ s3 = \"{url}\", dynamodb = \"{url}\" }}\n    use_path_style = true\n    \
+         skip_credentials_validation = true\n    skip_requesting_account_id = true\n{lock}  }}\n}}\n"
+    )
+}
+
+fn moto() -> &'static Moto {
+    MOTO.as_ref().expect("the storage is only used if moto is installed")
+}
+
+fn postgres() -> &'static Postgres {
+    POSTGRES.as_ref().expect("the storage is only used if PostgreSQL is installed")
 }
 
 /// Runs a command that must succeed, and returns its output.
