@@ -14,6 +14,8 @@ use crate::workspace::{Purpose, Workspace};
 /// The environment variable with the path of the binary for end-to-end tests.
 const BINARY: &str = "WARDIAN_TEST_BINARY";
 const TEST_GUESTS: &str = "WARDIAN_TEST_GUESTS";
+/// The environment variable with the number of tests that a test binary runs at the same time.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCode> {
     run_with(workspace, arguments, &[])
@@ -34,10 +36,18 @@ pub(crate) fn run_with(
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .env(BINARY, workspace.host_program("wardian"))
         .env(TEST_GUESTS, guests::place(&guests::directory(workspace), Purpose::Test));
+    if std::env::var_os(THREADS).is_none() {
+        cargo.env(THREADS, threads().to_string());
+    }
     let mut tally = Tally::default();
     let status = process::each_line(&mut cargo, |line| tally.count(line))?;
     say(&tally.closing_line(status.success(), &elapsed(started.elapsed())));
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns twice the number of processors, because many tests wait for processes, servers and timeouts.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| 2 * processors.get())
 }
 
 /// The totals of the `test result:` lines that the test binaries print.

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use tokio::sync::{Mutex, MutexGuard};
 use wardian_backend::Backend;
 use wardian_state::{LockError, State, StateProblem, StateStorage, StorageEffect};
 use wardian_state_server::Postgres;
@@ -13,6 +14,16 @@ use crate::support::{addresses, configure, manager, request, text, with};
 
 /// The server of all tests. Each test uses its own schema.
 static POSTGRES: LazyLock<Option<Postgres>> = LazyLock::new(Postgres::start);
+
+/// The test that uses the server.
+static TURN: Mutex<()> = Mutex::const_new(());
+
+/// Returns the server when no other test uses it; [`None`] if PostgreSQL is not installed. The lock on the
+/// creation of rows is shared by all schemas of a database, so tests would find it held.
+async fn server() -> Option<(&'static Postgres, MutexGuard<'static, ()>)> {
+    let turn = TURN.lock().await;
+    POSTGRES.as_ref().map(|postgres| (postgres, turn))
+}
 
 fn backend(postgres: &Postgres, schema: &str) -> Arc<dyn Backend> {
     backend_with(&postgres.connection_string(), schema, &[])
@@ -33,7 +44,7 @@ fn end_sessions(postgres: &Postgres, name: &str) {
 
 #[tokio::test]
 async fn state_is_stored_in_terraforms_table() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let place = TempDir::new().unwrap();
     let backend = backend(postgres, "plain \"x\"");
     let mut state = manager(backend.state("default").unwrap(), place.path());
@@ -55,7 +66,7 @@ async fn state_is_stored_in_terraforms_table() {
 
 #[tokio::test]
 async fn workspaces_are_rows() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let backend = backend(postgres, "workspaces");
     assert_eq!(backend.workspaces().await.unwrap(), ["default"]);
     backend.create_workspace("dev", Some(&request())).await.unwrap();
@@ -70,7 +81,7 @@ async fn workspaces_are_rows() {
 
 #[tokio::test]
 async fn held_lock_names_the_session() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let backend = backend(postgres, "held");
     for has_row in [false, true] {
         let workspace = if has_row { "dev" } else { "default" };
@@ -78,8 +89,7 @@ async fn held_lock_names_the_session() {
             backend.create_workspace(workspace, None).await.unwrap();
         }
         let first = backend.state(workspace).unwrap();
-        // Another test may hold the lock on the creation of rows.
-        lock(&first).await;
+        first.lock(&request()).await.unwrap();
         let second = backend.state(workspace).unwrap();
         let error = second.lock(&request()).await.unwrap_err();
         let LockError::Held { holder: Some(holder), .. } = &error else { panic!("{error}") };
@@ -87,14 +97,13 @@ async fn held_lock_names_the_session() {
         assert!(holder.operation.contains("OperationTypeApply"), "{holder:?}");
         assert!(second.force_unlock("x").await.unwrap_err().to_string().contains("pg_terminate_backend"));
         first.unlock().await.unwrap();
-        lock(&second).await;
+        second.lock(&request()).await.unwrap();
         second.unlock().await.unwrap();
     }
 }
 
-/// Locks a state. The lock on the creation of rows is shared by all schemas of a database, so other
-/// tests may hold it.
-async fn lock(storage: &Arc<dyn StateStorage>) {
+/// Locks a state once the server has noticed the end of the session that holds the lock.
+async fn lock_after_end(storage: &Arc<dyn StateStorage>) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while let Err(error) = storage.lock(&request()).await {
         assert!(matches!(error, LockError::Held { .. }) && Instant::now() < deadline, "{error}");
@@ -104,20 +113,20 @@ async fn lock(storage: &Arc<dyn StateStorage>) {
 
 #[tokio::test]
 async fn lock_of_ended_session_is_released() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let backend = backend(postgres, "ended");
     backend.create_workspace("dev", None).await.unwrap();
     let first = backend.state("dev").unwrap();
-    lock(&first).await;
+    first.lock(&request()).await.unwrap();
     drop(first);
     let second = backend.state("dev").unwrap();
-    lock(&second).await;
+    lock_after_end(&second).await;
     second.unlock().await.unwrap();
 }
 
 #[tokio::test]
 async fn lost_session_is_opened_and_locked_again() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let conn_str = format!("{}&application_name=lost_session", postgres.connection_string());
     let backend = backend_with(&conn_str, "lost", &[]);
     backend.create_workspace("dev", None).await.unwrap();
@@ -144,7 +153,7 @@ async fn lost_session_is_opened_and_locked_again() {
 
 #[tokio::test]
 async fn write_after_another_process_took_the_lock_is_rejected() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let conn_str = format!("{}&application_name=stolen_lock", postgres.connection_string());
     let backend = backend_with(&conn_str, "stolen", &[]);
     backend.create_workspace("dev", None).await.unwrap();
@@ -167,7 +176,7 @@ async fn write_after_another_process_took_the_lock_is_rejected() {
 
 #[tokio::test]
 async fn state_that_changed_meanwhile_is_not_replaced() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let backend = backend(postgres, "changed");
     backend.create_workspace("dev", None).await.unwrap();
     let places = [TempDir::new().unwrap(), TempDir::new().unwrap()];
@@ -185,7 +194,7 @@ async fn state_that_changed_meanwhile_is_not_replaced() {
 
 #[tokio::test]
 async fn wrong_credentials_and_missing_objects_are_explained() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let read = async |conn_str: &str, more: &[(&'static str, Value)]| {
         let backend = backend_with(conn_str, "explained", more);
         backend.state("default").unwrap().read().await.unwrap_err()
@@ -210,7 +219,7 @@ async fn wrong_credentials_and_missing_objects_are_explained() {
 
 #[tokio::test]
 async fn role_without_privilege_to_create_objects_is_sufficient() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let setup = backend(postgres, "least");
     setup.create_workspace("dev", None).await.unwrap();
     postgres.execute(
@@ -232,7 +241,7 @@ async fn role_without_privilege_to_create_objects_is_sufficient() {
 
 #[tokio::test]
 async fn socket_and_libpq_variables_are_used() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let port = postgres.port().to_string();
     let directory = postgres.socket_directory().display().to_string();
     let variables =
@@ -255,7 +264,7 @@ async fn server_that_never_answers_does_not_block() {
 
 #[tokio::test]
 async fn table_is_created_by_one_of_many() {
-    let Some(postgres) = &*POSTGRES else { return };
+    let Some((postgres, _turn)) = server().await else { return };
     let all: Vec<_> = (0..12)
         .map(|_| {
             let backend = backend(postgres, "created_by_one");

@@ -757,7 +757,7 @@ mod tests {
     #[test]
     fn no_file_is_reached_outside_of_the_grants() {
         let operations = std::env::var("WARDIAN_SIMULATED_OPERATIONS");
-        let operations = operations.map_or(150_000, |number| number.parse::<u64>().unwrap());
+        let operations = operations.map_or(50_000, |number| number.parse::<u64>().unwrap());
         let mut all = Simulated::default();
         let mut seed = 1;
         while all.operations < operations {
