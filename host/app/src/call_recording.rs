@@ -57,11 +57,18 @@ impl CallRecording {
         address: &ProviderAddress,
         provider: Arc<dyn Provider>,
     ) -> Arc<dyn Provider> {
-        Arc::new(RecordingProvider { plugin: address.to_string(), provider, recording: Arc::clone(self) })
+        Arc::new(RecordingProvider::new(address.to_string(), provider, Arc::clone(self) as _))
     }
+}
 
-    fn write(&self, record: &CallRecord<'_>) {
-        let Ok(mut line) = serde_json::to_vec(record) else { return };
+/// Receives recorded calls.
+trait CallWriter: Send + Sync {
+    fn write(&self, record: CallRecord<'_>);
+}
+
+impl CallWriter for CallRecording {
+    fn write(&self, record: CallRecord<'_>) {
+        let Ok(mut line) = serde_json::to_vec(&record) else { return };
         line.push(b'\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = file.write_all(&line) {
@@ -96,10 +103,6 @@ impl ListResults {
         }
     }
 
-    fn count(&self) -> u64 {
-        self.count.unsigned_abs()
-    }
-
     fn end(self, fields: &mut Fields) {
         fields.number("results", self.count);
         for result in self.recorded {
@@ -127,7 +130,7 @@ fn schema_of(schema: &ProviderSchema, call: &str, type_name: &str) -> Option<Arc
 struct RecordingProvider {
     plugin: String,
     provider: Arc<dyn Provider>,
-    recording: Arc<CallRecording>,
+    calls: Arc<dyn CallWriter>,
 }
 
 /// A call that has begun.
@@ -141,6 +144,10 @@ struct Begun<'a> {
 }
 
 impl RecordingProvider {
+    fn new(plugin: String, provider: Arc<dyn Provider>, calls: Arc<dyn CallWriter>) -> Self {
+        Self { plugin, provider, calls }
+    }
+
     async fn begin<'a>(
         &'a self,
         context: &'a CallContext,
@@ -162,7 +169,7 @@ impl Begun<'_> {
         let elapsed = self.started.elapsed();
         let mut fields = self.request.following();
         response(&mut fields);
-        self.provider.recording.write(&CallRecord {
+        self.provider.calls.write(CallRecord {
             plugin: &self.provider.plugin,
             call: self.call,
             type_name: self.type_name.as_deref(),

@@ -1,7 +1,7 @@
 //! Repeats a recorded call.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 use wardian_plugin::{
@@ -12,8 +12,8 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-use super::entry::{Fields, RecordedCall, RecordedValue};
-use super::{ListResults, MAX_RECORDED_RESULTS, schema_of};
+use super::entry::{CallRecord, RecordedCall, RecordedValue};
+use super::{CallWriter, RecordingProvider};
 use crate::compatibility::TERRAFORM_VERSION;
 
 /// The reason why a call cannot be repeated.
@@ -37,7 +37,7 @@ pub enum ReplayError {
 /// # Errors
 /// Returns an error if the call cannot be repeated, or its record is damaged.
 pub async fn replay(
-    provider: &dyn Provider,
+    provider: &Arc<dyn Provider>,
     calls: &[RecordedCall],
 ) -> Result<BTreeMap<String, RecordedValue>, ReplayError> {
     let Some((call, earlier)) = calls.split_last() else { return Ok(BTreeMap::new()) };
@@ -48,9 +48,9 @@ pub async fn replay(
     let arguments = Arguments(call);
     let type_name = Str::new(call.type_name.as_deref().unwrap_or_default());
     let capabilities = ClientCapabilities::default();
-    let schema = provider.schema(&context).await.ok();
-    let objects = schema.as_ref().and_then(|schema| schema_of(schema, &call.call, &type_name));
-    let mut response = Fields::new(context.sensitive_values(), objects);
+    let repeated = Arc::new(LastResponse::default());
+    let recorder =
+        RecordingProvider::new(call.plugin.clone(), Arc::clone(provider), Arc::clone(&repeated) as _);
     let kind = match call.call.as_str() {
         "validate-resource-config" => Some(ConfigKind::Resource),
         "validate-data-resource-config" => Some(ConfigKind::DataSource),
@@ -60,13 +60,13 @@ pub async fn replay(
     };
     if let Some(kind) = kind {
         let request = ValidateConfigRequest { type_name, config: arguments.value("config")?, capabilities };
-        response.diagnostics(&provider.validate_config(&context, kind, request).await);
-        return Ok(fields(response));
+        recorder.validate_config(&context, kind, request).await;
+        return Ok(repeated.take());
     }
     match call.call.as_str() {
         "validate-provider-config" => {
             let config = arguments.value("config")?;
-            response.diagnostics(&provider.validate_provider_config(&context, config).await);
+            recorder.validate_provider_config(&context, config).await;
         }
         "configure-provider" => {
             let request = ConfigureRequest {
@@ -74,7 +74,7 @@ pub async fn replay(
                 config: arguments.value("config")?,
                 capabilities,
             };
-            response.diagnostics(&provider.configure(&context, request).await);
+            recorder.configure(&context, request).await;
         }
         "upgrade-resource-state" => {
             let request = UpgradeStateRequest {
@@ -82,9 +82,7 @@ pub async fn replay(
                 version: arguments.number("version")?,
                 raw: arguments.raw("raw_state")?,
             };
-            let answer = provider.upgrade_resource_state(&context, request).await;
-            response.optional("upgraded_state", answer.upgraded.as_ref());
-            response.diagnostics(&answer.diagnostics);
+            recorder.upgrade_resource_state(&context, request).await;
         }
         "read-resource" => {
             let request = ReadResourceRequest {
@@ -95,10 +93,7 @@ pub async fn replay(
                 current_identity: arguments.optional("current_identity"),
                 capabilities,
             };
-            let answer = provider.read_resource(&context, request).await;
-            response.optional("new_state", answer.new_state.as_ref());
-            response.optional("new_identity", answer.new_identity.as_ref());
-            response.diagnostics(&answer.diagnostics);
+            recorder.read_resource(&context, request).await;
         }
         "plan-resource-change" => {
             let request = PlanRequest {
@@ -111,10 +106,7 @@ pub async fn replay(
                 prior_identity: arguments.optional("prior_identity"),
                 capabilities,
             };
-            let answer = provider.plan_resource_change(&context, request).await;
-            response.optional("planned_state", answer.planned_state.as_ref());
-            response.paths("requires_replace", &answer.requires_replace);
-            response.diagnostics(&answer.diagnostics);
+            recorder.plan_resource_change(&context, request).await;
         }
         "apply-resource-change" => {
             let request = ApplyRequest {
@@ -126,10 +118,7 @@ pub async fn replay(
                 provider_meta: arguments.optional("provider_meta"),
                 planned_identity: arguments.optional("planned_identity"),
             };
-            let answer = provider.apply_resource_change(&context, request).await;
-            response.optional("new_state", answer.new_state.as_ref());
-            response.optional("new_identity", answer.new_identity.as_ref());
-            response.diagnostics(&answer.diagnostics);
+            recorder.apply_resource_change(&context, request).await;
         }
         "import-resource-state" => {
             let target = match arguments.optional("identity") {
@@ -137,11 +126,7 @@ pub async fn replay(
                 None => ImportTarget::Id(arguments.text("id")?),
             };
             let request = ImportRequest { type_name, target, capabilities };
-            let answer = provider.import_resource_state(&context, request).await;
-            for imported in &answer.imported {
-                response.value("imported", &imported.state);
-            }
-            response.diagnostics(&answer.diagnostics);
+            recorder.import_resource_state(&context, request).await;
         }
         "read-data-source" => {
             let config = arguments.value("config")?;
@@ -151,24 +136,20 @@ pub async fn replay(
                 provider_meta: arguments.optional("provider_meta"),
                 capabilities,
             };
-            let answer = provider.read_data_source(&context, request).await;
-            response.optional("state", answer.state.as_ref());
-            response.diagnostics(&answer.diagnostics);
+            recorder.read_data_source(&context, request).await;
         }
         "open-ephemeral-resource" => {
             let request =
                 OpenEphemeralRequest { type_name, config: arguments.value("config")?, capabilities };
-            let answer = provider.open_ephemeral_resource(&context, request).await;
-            response.diagnostics(&answer.diagnostics);
+            recorder.open_ephemeral_resource(&context, request).await;
         }
         "renew-ephemeral-resource" => {
-            let private = reopen(provider, &context, call, earlier).await?;
-            let answer = provider.renew_ephemeral_resource(&context, type_name, private).await;
-            response.diagnostics(&answer.diagnostics);
+            let private = reopen(&**provider, &context, call, earlier).await?;
+            recorder.renew_ephemeral_resource(&context, type_name, private).await;
         }
         "close-ephemeral-resource" => {
-            let private = reopen(provider, &context, call, earlier).await?;
-            response.diagnostics(&provider.close_ephemeral_resource(&context, type_name, private).await);
+            let private = reopen(&**provider, &context, call, earlier).await?;
+            recorder.close_ephemeral_resource(&context, type_name, private).await;
         }
         "upgrade-resource-identity" => {
             let request = UpgradeStateRequest {
@@ -176,9 +157,7 @@ pub async fn replay(
                 version: arguments.number("version")?,
                 raw: arguments.raw("raw_identity")?,
             };
-            let answer = provider.upgrade_resource_identity(&context, request).await;
-            response.optional("upgraded_identity", answer.upgraded.as_ref());
-            response.diagnostics(&answer.diagnostics);
+            recorder.upgrade_resource_identity(&context, request).await;
         }
         "move-resource-state" => {
             let source_identity = match arguments.number("source_identity_version") {
@@ -194,16 +173,11 @@ pub async fn replay(
                 source_private: arguments.private("source_private"),
                 source_identity,
             };
-            let answer = provider.move_resource_state(&context, request).await;
-            response.optional("target_state", answer.target_state.as_ref());
-            response.optional("target_identity", answer.target_identity.as_ref());
-            response.diagnostics(&answer.diagnostics);
+            recorder.move_resource_state(&context, request).await;
         }
         "generate-resource-config" => {
             let state = arguments.value("state")?;
-            let answer = provider.generate_resource_config(&context, type_name, state).await;
-            response.optional("config", answer.config.as_ref());
-            response.diagnostics(&answer.diagnostics);
+            recorder.generate_resource_config(&context, type_name, state).await;
         }
         "validate-list-resource-config" => {
             let request = ValidateListRequest {
@@ -212,7 +186,7 @@ pub async fn replay(
                 include_resource_object: arguments.value("include_resource_object")?,
                 limit: arguments.value("limit")?,
             };
-            response.diagnostics(&provider.validate_list_resource_config(&context, request).await);
+            recorder.validate_list_resource_config(&context, request).await;
         }
         "list-resource" => {
             let limit = arguments.number("limit").ok().and_then(|limit| u64::try_from(limit).ok());
@@ -222,45 +196,31 @@ pub async fn replay(
                 include_resource_object: arguments.flag("include_resource_object")?,
                 limit,
             };
-            let objects = schema.and_then(|schema| schema.resources.get(&request.type_name).cloned());
-            let mut results = ListResults::new(context.sensitive_values(), objects);
-            let mut found = |event: ListEvent| {
-                results.add(&event);
+            let mut count = 0;
+            let mut found = |_: ListEvent| {
+                count += 1;
                 // A provider may return more results than the limit, which the engine ignores.
-                if limit.is_some_and(|limit| results.count() >= limit) {
-                    Continue::Stop
-                } else {
-                    Continue::Yes
-                }
+                if limit.is_some_and(|limit| count >= limit) { Continue::Stop } else { Continue::Yes }
             };
-            let diagnostics = provider.list_resource(&context, request, &mut found).await;
-            results.end(&mut response);
-            response.diagnostics(&diagnostics);
+            recorder.list_resource(&context, request, &mut found).await;
         }
         "plan-action" => {
             let request =
                 ActionRequest { action_type: type_name, config: arguments.value("config")?, capabilities };
-            response.diagnostics(&provider.plan_action(&context, request).await.diagnostics);
+            recorder.plan_action(&context, request).await;
         }
         "invoke-action" => {
             let request =
                 ActionRequest { action_type: type_name, config: arguments.value("config")?, capabilities };
-            let mut messages = Vec::new();
-            let mut progress = |message: String| messages.push(message);
-            let diagnostics = provider.invoke_action(&context, request, &mut progress).await;
-            let recorded = messages.iter().take(MAX_RECORDED_RESULTS);
-            recorded.for_each(|message| response.text("message", message));
-            response.diagnostics(&diagnostics);
+            recorder.invoke_action(&context, request, &mut |_| ()).await;
         }
         "call-function" => {
-            match provider.call_function(&context, type_name, arguments.all("argument")?).await {
-                Ok(value) => response.value("result", &value),
-                Err(error) => response.text("error", &error.text),
-            }
+            // A function's error is part of the recorded response.
+            let _ = recorder.call_function(&context, type_name, arguments.all("argument")?).await;
         }
         other => return Err(ReplayError::Unsupported(other.to_owned())),
     }
-    Ok(fields(response))
+    Ok(repeated.take())
 }
 
 /// Opens the ephemeral resource of a call again, and returns its private data.
@@ -287,12 +247,22 @@ async fn reopen(
     }
 }
 
-fn fields(response: Fields) -> BTreeMap<String, RecordedValue> {
-    response
-        .finish()
-        .into_iter()
-        .filter_map(|(name, json)| Some((name, serde_json::from_value(json).ok()?)))
-        .collect()
+/// The response of the last call.
+#[derive(Debug, Default)]
+struct LastResponse(Mutex<BTreeMap<String, RecordedValue>>);
+
+impl LastResponse {
+    fn take(&self) -> BTreeMap<String, RecordedValue> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl CallWriter for LastResponse {
+    fn write(&self, record: CallRecord<'_>) {
+        let response = record.response.into_iter();
+        let response = response.filter_map(|(name, json)| Some((name, serde_json::from_value(json).ok()?)));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = response.collect();
+    }
 }
 
 /// The recorded arguments of a call.

@@ -130,11 +130,11 @@ async fn repeat(context: &CommandContext, arguments: &PluginDebugArguments, numb
         .iter()
         .rposition(|earlier| earlier.call == "configure-provider" && earlier.plugin == call.plugin);
     if let Some(index) = configured {
-        replay(&*loaded.provider, &calls[..=index]).await.map_err(|error| failed(index + 1, &error))?;
+        replay(&loaded.provider, &calls[..=index]).await.map_err(|error| failed(index + 1, &error))?;
     }
     let started = std::time::Instant::now();
     let response =
-        replay(&*loaded.provider, &calls[..number]).await.map_err(|error| failed(number, &error))?;
+        replay(&loaded.provider, &calls[..number]).await.map_err(|error| failed(number, &error))?;
     let repeated =
         RecordedCall { milliseconds: started.elapsed().as_secs_f64() * 1000.0, response, ..call.clone() };
     context.shell.print(call_text(context, number, &repeated));

@@ -101,6 +101,10 @@ ephemeral "random_password" "secret" {
   length = 16
 }
 
+data "local_sensitive_file" "token" {
+  filename = "token.txt"
+}
+
 output "seconds" {
   value = provider::time::duration_parse("1h").seconds
 }
@@ -126,10 +130,17 @@ const POLICY: &str = r#"plugin "acme/fleet" {
     access      = ["read", "write"]
   }
 }
+
+plugin "hashicorp/local" {
+  allow filesystem {
+    directories = ["."]
+    access      = ["read"]
+  }
+}
 "#;
 
 /// The calls of the configurations above.
-const EXPECTED: [&str; 17] = [
+const EXPECTED: [&str; 19] = [
     "apply-resource-change",
     "call-function",
     "close-ephemeral-resource",
@@ -140,9 +151,11 @@ const EXPECTED: [&str; 17] = [
     "open-ephemeral-resource",
     "plan-action",
     "plan-resource-change",
+    "read-data-source",
     "read-resource",
     "upgrade-resource-state",
     "validate-action-config",
+    "validate-data-resource-config",
     "validate-ephemeral-resource-config",
     "validate-list-resource-config",
     "validate-provider-config",
@@ -154,11 +167,13 @@ const EXPECTED: [&str; 17] = [
 fn plugin_debug_repeats_calls_of_each_kind() {
     let Some(fleet) = test_guest("fleet") else { return };
     let (Some(random), Some(time)) = (embedded_guest("random"), embedded_guest("time")) else { return };
+    let Some(local) = embedded_guest("local") else { return };
     let project = Project::new(&[("main.tf", FLEET), ("wardian.policy.hcl", POLICY)]);
     let mirror = "terraform.d/plugins/registry.terraform.io/acme/fleet/1.0.0/fleet.wasm";
     project.write(mirror, std::fs::read(&fleet).unwrap());
     project.write("servers.txt", "web-1 north\nweb-2 south\ncache north\n");
-    for (name, component) in [("fleet", &fleet), ("random", &random), ("time", &time)] {
+    project.write("token.txt", "token-of-the-file");
+    for (name, component) in [("fleet", &fleet), ("random", &random), ("time", &time), ("local", &local)] {
         std::fs::copy(component, project.path(&format!("{name}.wasm"))).unwrap();
     }
     project.run("init").success();
