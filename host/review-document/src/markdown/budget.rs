@@ -89,19 +89,24 @@ impl Omissions {
     pub(super) fn note(self) -> MarkdownText {
         let mut text = MarkdownText::new();
         let parts = [
-            (self.changes, " changes"),
-            (self.findings, " checks, warnings and accesses"),
-            (self.others, " actions, outputs, changes outside of the configuration and providers"),
-            (self.differences, " differences of changes"),
+            (self.changes, " change", " changes", (self.changes > 1).then_some(self.groups)),
+            (self.findings, " check, warning or access", " checks, warnings and accesses", None),
+            (
+                self.others,
+                " action, output, change outside of the configuration or provider",
+                " actions, outputs, changes outside of the configuration and providers",
+                None,
+            ),
+            (self.differences, " difference of a change", " differences of changes", None),
         ];
-        for (count, words) in parts.into_iter().filter(|(count, _)| *count > 0) {
+        for (count, one, several, groups) in parts.into_iter().filter(|(count, ..)| *count > 0) {
             text.push(if text.is_empty() { "\n_Not in this comment: " } else { "; " });
             text.push_number(count);
-            text.push(words);
-            if words == " changes" {
+            text.push(if count == 1 { one } else { several });
+            if let Some(groups) = groups {
                 text.push(" of ");
-                text.push_number(self.groups);
-                text.push(if self.groups == 1 { " kind" } else { " kinds" });
+                text.push_number(groups);
+                text.push(if groups == 1 { " kind" } else { " kinds" });
             }
         }
         if !text.is_empty() {
@@ -114,6 +119,15 @@ impl Omissions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_change_has_no_number_of_kinds() {
+        let note = |omissions: Omissions| omissions.note().into_string();
+        let one = note(Omissions { changes: 1, groups: 1, ..Omissions::default() });
+        assert!(one.contains("comment: 1 change. The comment"), "{one}");
+        let two = note(Omissions { changes: 2, groups: 1, findings: 1, ..Omissions::default() });
+        assert!(two.contains("comment: 2 changes of 1 kind; 1 check, warning or access. The"), "{two}");
+    }
 
     #[test]
     fn longest_note_fits() {
