@@ -67,7 +67,6 @@ async fn archives_that_cannot_be_unpacked_are_rejected() {
 
 #[tokio::test]
 async fn broken_servers_are_reported() {
-    let mut fixture = Fixture::new();
     let server = Server::start().await;
     server.answer("/truncated.zip", Answer::truncated());
     server.answer("/page", Answer::endless());
@@ -76,23 +75,28 @@ async fn broken_servers_are_reported() {
     server.answer("/error.zip", Answer::status(500));
     server.answer("/binary", Answer::bytes([0xff; 1000]).header("Content-Type", "text/html"));
     server.answer("/odd", Answer::location("git::https://a.example/\u{fffd}\u{1}x"));
-    for (path, expected) in [
-        ("/truncated.zip", "/truncated.zip"),
-        ("/page", "larger than the limit"),
-        ("/loop.zip", "/loop.zip"),
-        ("/file.zip", "not an http or https URL"),
-        ("/error.zip", "500"),
-        ("/binary", "no source URL was returned"),
-        ("/odd", "/odd"),
-    ] {
-        let detail = failure(&mut fixture, &server.url(path)).await;
-        assert!(detail.contains(expected) && detail.contains("127.0.0.1"), "{path}: {detail}");
-    }
     let port = server.port;
-    let detail = failure(&mut fixture, &format!("https://127.0.0.1:{port}/m.zip")).await;
-    assert!(detail.contains("https://127.0.0.1"), "{detail}");
-    let detail = failure(&mut fixture, "http://127.0.0.1:1/m.zip").await;
-    assert!(detail.contains("http://127.0.0.1:1/m.zip"), "{detail}");
+    // Failed requests are repeated after waits, so the cases run at the same time.
+    let mut cases = tokio::task::JoinSet::new();
+    for (source, expected) in [
+        (server.url("/truncated.zip"), "/truncated.zip"),
+        (server.url("/page"), "larger than the limit"),
+        (server.url("/loop.zip"), "/loop.zip"),
+        (server.url("/file.zip"), "not an http or https URL"),
+        (server.url("/error.zip"), "500"),
+        (server.url("/binary"), "no source URL was returned"),
+        (server.url("/odd"), "/odd"),
+        (format!("https://127.0.0.1:{port}/m.zip"), "https://127.0.0.1"),
+        ("http://127.0.0.1:1/m.zip".to_owned(), "http://127.0.0.1:1/m.zip"),
+    ] {
+        cases.spawn(async move {
+            let detail = failure(&mut Fixture::new(), &source).await;
+            (source, expected, detail)
+        });
+    }
+    for (source, expected, detail) in cases.join_all().await {
+        assert!(detail.contains(expected) && detail.contains("127.0.0.1"), "{source}: {detail}");
+    }
 }
 
 #[tokio::test]

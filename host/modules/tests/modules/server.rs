@@ -149,13 +149,18 @@ async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<(
     Ok(())
 }
 
+/// The first byte of a TLS connection.
+const TLS_HANDSHAKE: u8 = 22;
+
+/// Reads a request; [`None`] if the connection ends. Like other servers, this one closes a connection that
+/// begins with TLS.
 async fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<(String, Vec<u8>)>> {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             break at;
         }
-        if stream.read_buf(&mut bytes).await? == 0 {
+        if stream.read_buf(&mut bytes).await? == 0 || bytes.first() == Some(&TLS_HANDSHAKE) {
             return Ok(None);
         }
     };
