@@ -35,6 +35,7 @@ pub use kubernetes::Kubernetes;
 pub use moto::{Moto, MotoService};
 pub use objects::Objects;
 pub use postgres::{Pooler, Postgres};
+pub use program::free_port;
 pub use request::{Request, Response};
 pub use service_server::{Service, ServiceServer};
 pub use state_server::{Fault, StateServer, TestService};

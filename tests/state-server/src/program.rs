@@ -3,6 +3,8 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -71,9 +73,21 @@ pub(crate) fn run_as(command: &mut Command, account: Option<(u32, u32)>) {
     }
 }
 
-/// Returns a port on which no program listens.
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// Returns a port on which no program listens. It is below the range from which systems assign ports, so no
+/// other server receives it before the caller's program listens.
+///
+/// # Panics
+/// Panics if each of many ports is in use.
+pub fn free_port() -> u16 {
+    const PORTS: std::ops::Range<u32> = 10_000..30_000;
+    static OFFSET: LazyLock<AtomicU32> =
+        LazyLock::new(|| AtomicU32::new(std::process::id().wrapping_mul(97)));
+    let mut ports = std::iter::repeat_with(|| {
+        let offset = OFFSET.fetch_add(1, Ordering::Relaxed);
+        u16::try_from(PORTS.start + offset % (PORTS.end - PORTS.start)).unwrap()
+    });
+    let port = ports.by_ref().take(1_000).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    port.expect("no free port was found")
 }
 
 /// Returns the path of a program in the `PATH`.

@@ -11,7 +11,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Path, Type, Value};
 
-use crate::{configured, fake, only, plugin, thing, thing_type};
+use crate::{configured, fake, limited_plugin, only, plugin, thing, thing_type};
 
 fn capabilities() -> ClientCapabilities {
     ClientCapabilities::default()
@@ -313,7 +313,9 @@ async fn calls_run_concurrently() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn large_values_are_passed_in_both_directions() {
-    let (_bridge, plugin) = fake("");
+    let executable = std::path::Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin"));
+    let limit = std::time::Duration::from_mins(1);
+    let (_bridge, plugin) = limited_plugin(executable, "", Security::MutualTls, limit);
     let provider = configured(&plugin).await;
     let text = "x".repeat(20 << 20);
     let request = ReadDataSourceRequest {

@@ -32,12 +32,18 @@ fn fake(words: &str) -> (Bridge, NativePlugin) {
 }
 
 fn plugin(executable: &Path, words: &str, security: Security) -> (Bridge, NativePlugin) {
-    let limits = NativeLimits {
-        start: Duration::from_secs(20),
-        local_call: Duration::from_secs(2),
-        remote_call: Duration::from_secs(2),
-    };
-    let bridge = Bridge::new(limits);
+    limited_plugin(executable, words, security, Duration::from_secs(2))
+}
+
+/// Returns a plugin whose calls may take this long.
+fn limited_plugin(
+    executable: &Path,
+    words: &str,
+    security: Security,
+    call: Duration,
+) -> (Bridge, NativePlugin) {
+    let bridge =
+        Bridge::new(NativeLimits { start: Duration::from_secs(20), local_call: call, remote_call: call });
     let plugin = bridge.plugin(package_of(executable, words, security));
     (bridge, plugin)
 }

@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use wardian_state_server::free_port;
 
 use crate::install_setup::GitCommit;
 use crate::sshd::Sshd;
@@ -110,10 +112,6 @@ fn waits_for(process: &mut Child, port: u16) -> bool {
         sleep(Duration::from_millis(10));
     }
     true
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
 /// An object store: the program `moto_server`.
