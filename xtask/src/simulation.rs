@@ -2,7 +2,7 @@
 //! plugins (`cargo xtask hostile files`), applies that end at random moments after recorded states
 //! (`cargo xtask hostile records`), and attacks of a native plugin (`cargo xtask hostile native`).
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
@@ -46,53 +46,46 @@ pub(crate) fn parse_kills(arguments: &[String]) -> Result<u64> {
     text.parse().with_context(|| format!("--kills requires a number, not `{text}`"))
 }
 
+pub(crate) fn run(workspace: &Workspace, operations: u64) -> Result<ExitCode> {
+    say(&format!("==> Simulating {operations} file operations of two plugins"));
+    let mut cargo = test(workspace, "--lib", TEST);
+    cargo.env(OPERATIONS, operations.to_string());
+    run_test(&mut cargo, TEST, |line| line.starts_with("Simulated {"))
+}
+
 pub(crate) fn run_kills(workspace: &Workspace, kills: u64) -> Result<ExitCode> {
     say(&format!("==> Ending {kills} applies at random moments after recorded states"));
-    let started = Instant::now();
-    let mut cargo = workspace.cargo();
+    let mut cargo = test(workspace, "--test=end-to-end", KILLED);
     cargo
-        .args(["test", "--workspace", "--test", "end-to-end", "--", "--nocapture", "--exact", KILLED])
         .env(KILLS, kills.to_string())
         .env("WARDIAN_TEST_BINARY", workspace.host_program("wardian"))
         .env("WARDIAN_TEST_GUESTS", guests::place(&guests::directory(workspace), Purpose::Test));
-    let mut has_run = false;
-    let status = process::each_line(&mut cargo, |line| has_run |= line.contains("failed or were killed"))?;
-    say(&elapsed(started.elapsed()));
-    if status.success() && !has_run {
-        bail!("{KILLED} did not run");
-    }
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    run_test(&mut cargo, KILLED, |line| line.contains("failed or were killed"))
 }
 
 pub(crate) fn run_native(workspace: &Workspace) -> Result<ExitCode> {
     say("==> Attacking the confinement of native plugins");
-    let started = Instant::now();
-    let mut cargo = workspace.cargo();
-    cargo
-        .args(["test", "--workspace", "--test", "attacks", "--", "--nocapture", "--exact", ATTACKS])
-        .env("WARDIAN_HOSTILE_ALL", "1");
-    let mut has_run = false;
-    let status = process::each_line(&mut cargo, |line| has_run |= line.starts_with("connect-race "))?;
-    say(&elapsed(started.elapsed()));
-    if status.success() && !has_run {
-        bail!("{ATTACKS} did not run");
-    }
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let mut cargo = test(workspace, "--test=attacks", ATTACKS);
+    cargo.env("WARDIAN_HOSTILE_ALL", "1");
+    run_test(&mut cargo, ATTACKS, |line| line.starts_with("connect-race "))
 }
 
-pub(crate) fn run(workspace: &Workspace, operations: u64) -> Result<ExitCode> {
-    say(&format!("==> Simulating {operations} file operations of two plugins"));
-    let started = Instant::now();
+/// Returns the command that runs one test. It selects the same packages as the other tests, to avoid compiling
+/// them again.
+fn test(workspace: &Workspace, target: &str, name: &str) -> Command {
     let mut cargo = workspace.cargo();
-    // Selects the same packages as the other tests, to avoid compiling them again.
+    cargo.args(["test", "--workspace", target, "--", "--nocapture", "--exact", name]);
     cargo
-        .args(["test", "--workspace", "--lib", "--", "--nocapture", "--exact", TEST])
-        .env(OPERATIONS, operations.to_string());
-    let mut is_simulated = false;
-    let status = process::each_line(&mut cargo, |line| is_simulated |= line.starts_with("Simulated {"))?;
+}
+
+/// Runs a test, and fails if it is skipped: no line that it prints is its result.
+fn run_test(cargo: &mut Command, name: &str, is_result: impl Fn(&str) -> bool) -> Result<ExitCode> {
+    let started = Instant::now();
+    let mut has_run = false;
+    let status = process::each_line(cargo, |line| has_run |= is_result(line))?;
     say(&elapsed(started.elapsed()));
-    if status.success() && !is_simulated {
-        bail!("{TEST} did not run");
+    if status.success() && !has_run {
+        bail!("{name} did not run");
     }
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
