@@ -236,26 +236,31 @@ impl StateServer {
 
     /// Waits until a number of requests with a method have been received.
     pub fn wait_for(&self, method: &str, count: usize) {
-        let deadline = Instant::now() + WAIT_LIMIT;
-        let mut shared = self.lock();
-        while shared.requests.iter().filter(|request| request.method == method).count() < count {
-            let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "no {count} requests with the method {method} were received");
-            shared = self.shared.1.wait_timeout(shared, left).unwrap().0;
-        }
+        let is_received = |shared: &Shared| {
+            let received = shared.requests.iter().filter(|request| request.method == method).count();
+            (received >= count).then_some(())
+        };
+        self.wait_until(is_received)
+            .unwrap_or_else(|| panic!("no {count} requests with the method {method} were received"));
     }
 
     /// Waits until a state has been stored, and returns it. Requests are recorded before they are processed,
     /// so a recorded request does not imply a stored state.
     pub fn wait_for_state(&self, path: &str) -> Vec<u8> {
+        let stored = self.wait_until(|shared| shared.states.get(path).cloned());
+        stored.unwrap_or_else(|| panic!("no state was stored at {path}"))
+    }
+
+    /// Waits until the function returns a value; returns [`None`] after a long time.
+    fn wait_until<T>(&self, found: impl Fn(&Shared) -> Option<T>) -> Option<T> {
         let deadline = Instant::now() + WAIT_LIMIT;
         let mut shared = self.lock();
         loop {
-            if let Some(state) = shared.states.get(path) {
-                return state.clone();
-            }
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "no state was stored at {path}");
+            let value = found(&shared);
+            if value.is_some() || left.is_zero() {
+                return value;
+            }
             shared = self.shared.1.wait_timeout(shared, left).unwrap().0;
         }
     }

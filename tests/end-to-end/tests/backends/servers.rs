@@ -96,7 +96,7 @@ pub(crate) fn all_kinds() -> Vec<Kind> {
     kinds
 }
 
-/// Returns the kinds of storages of Terraform's backends.
+/// Returns every kind of storage that Terraform also supports, and that this machine can run.
 fn terraform_kinds() -> Vec<Kind> {
     let mut kinds = vec![
         Kind::Local,
@@ -162,9 +162,6 @@ impl Kind {
     }
 
     fn block(self, number: u32) -> String {
-        let block = |name: &str, arguments: &str| {
-            format!("terraform {{\n  backend \"{name}\" {{\n{arguments}  }}\n}}\n")
-        };
         match self {
             Self::Local => block("local", &format!("    path = \"states/{number}.tfstate\"\n")),
             Self::Http => HTTP.block(&format!("/{number}")),
@@ -223,6 +220,10 @@ impl Kind {
     }
 }
 
+fn block(name: &str, arguments: &str) -> String {
+    format!("terraform {{\n  backend \"{name}\" {{\n{arguments}  }}\n}}\n")
+}
+
 fn enterprise_block(header: &str, workspace: &str) -> String {
     format!(
         "terraform {{\n  {header} {{\n    hostname = \"tfe.example.com\"\n    organization = \"org\"\n    workspaces {{\n      \
@@ -234,11 +235,12 @@ fn s3_block(number: u32, lock: &str) -> String {
     let bucket = format!("bucket-{number}");
     moto().create_bucket(&bucket);
     let url = moto().url();
-    format!(
-        "terraform {{\n  backend \"s3\" {{\n    bucket = \"{bucket}\"\n    key = \"some/state\"\n    region = \
-         \"us-east-1\"\n    endpoints = {{ s3 = \"{url}\", dynamodb = \"{url}\" }}\n    use_path_style = true\n    \
-         skip_credentials_validation = true\n    skip_requesting_account_id = true\n{lock}  }}\n}}\n"
-    )
+    let arguments = format!(
+        "    bucket = \"{bucket}\"\n    key = \"some/state\"\n    region = \"us-east-1\"\n    endpoints = {{ s3 = \"{url}\", \
+         dynamodb = \"{url}\" }}\n    use_path_style = true\n    skip_credentials_validation = true\n    \
+         skip_requesting_account_id = true\n{lock}"
+    );
+    block("s3", &arguments)
 }
 
 fn moto() -> &'static Moto {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest as _, Sha256};
 use wardian_end_to_end::{Seen, platform, terraform};
 use wardian_registry_server::{ProviderRelease, RegistryProvider, ServerDescription};
+use wardian_state_server::free_port;
 
 use crate::install_components::component;
 use crate::install_setup::{CLI_FILE, Installation, requiring, usual_content};
@@ -194,7 +195,7 @@ struct DockerRegistry {
 
 impl DockerRegistry {
     fn start(directory: &Path) -> Option<Self> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let configuration = format!(
             "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: {}\n  delete:\n    \
              enabled: true\nhttp:\n  addr: 127.0.0.1:{port}\n",

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use wardian_end_to_end::Project;
+use wardian_state_server::free_port;
 
 const SSHD: &str = "/usr/sbin/sshd";
 /// The password of root for [`Sshd::with_password`], and its hash.
@@ -72,7 +73,7 @@ impl Sshd {
         fs::write(path.join("shadow"), format!("root:{HASH}:19000:0:99999:7:::\n")).unwrap();
         // Another test may take the port before sshd does.
         for _ in 0..5 {
-            let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+            let port = free_port();
             let config = format!(
                 "Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host\nPidFile none\n\
                  AuthorizedKeysFile {0}/authorized\nStrictModes no\nPermitRootLogin yes\nUsePAM no\n\
