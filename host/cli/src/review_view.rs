@@ -109,8 +109,8 @@ pub(crate) fn show_review(
     }
 }
 
-/// Returns the user's editor and its options; `None` if there is none, or the configuration or the plan is
-/// not trusted: its files could attack the editor.
+/// Returns the user's editor and its options; `None` if there is none, or if the configuration or the plan is
+/// not trusted, because its files could attack the editor.
 fn editor(context: &CommandContext, is_untrusted: bool) -> Option<Vec<String>> {
     if is_untrusted || context.app.confinement.is_some() {
         return None;

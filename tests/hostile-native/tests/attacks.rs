@@ -262,7 +262,7 @@ fn attack_as_this_user() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Returns the number of attempts: all, or a sample.
+/// Returns the full number of attempts if the environment requests it, and a sample otherwise.
 fn attempts(all: u32, sample: u32) -> String {
     if std::env::var_os(ALL).is_some() { all } else { sample }.to_string()
 }

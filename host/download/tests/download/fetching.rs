@@ -310,7 +310,7 @@ async fn logs_contain_requests_but_no_secrets() {
         .with_max_level(tracing::Level::TRACE)
         .with_writer(move || writer.clone())
         .finish();
-    // A subscriber of this thread only would not receive events whose source another test has used before.
+    // If another test emits an event first, a subscriber of this thread alone does not receive it later.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     tracing::callsite::rebuild_interest_cache();
     within_limit(async {

@@ -35,7 +35,7 @@ fn plugin(executable: &Path, words: &str, security: Security) -> (Bridge, Native
     limited_plugin(executable, words, security, Duration::from_secs(2))
 }
 
-/// Returns a plugin whose calls may take this long.
+/// Returns a plugin whose calls time out after `call`.
 fn limited_plugin(
     executable: &Path,
     words: &str,
